@@ -1,0 +1,147 @@
+// Package scenarios holds what an experiment is to do: the Scenario type, its strict YAML form, its
+// defaults and its rules. It makes no system call; where a scenario runs is a testbed's business.
+package scenarios
+
+import "time"
+
+// Scenario is one experiment. Its YAML and JSON field names are part of the interface: --set uses them.
+type Scenario struct {
+	Name     string   `yaml:"name" json:"name"`
+	Summary  string   `yaml:"summary" json:"summary"`
+	Workload string   `yaml:"workload" json:"workload"` // udp-multicast
+	Topology Topology `yaml:"topology" json:"topology"`
+	Traffic  Traffic  `yaml:"traffic" json:"traffic"`
+	// Orphan makes a bond that orphans packets before the slaves' qdisc: "none", or "netem" (netem as the
+	// bond's root qdisc calls skb_orphan_partial, net/sched/sch_netem.c).
+	Orphan   string            `yaml:"orphan" json:"orphan"`
+	Offload  map[string]string `yaml:"offload" json:"offload"` // ethtool feature: "on" or "off"
+	Sampling Sampling          `yaml:"sampling" json:"sampling"`
+	Guards   Guards            `yaml:"guards" json:"guards"`
+	// Expect are expressions over the metric table (result.Metrics), each of which must hold for GOOD.
+	Expect []string `yaml:"expect" json:"expect"`
+	// Control maps --set paths to values: what turns the test arm into one that must be BAD.
+	Control map[string]any `yaml:"control" json:"control"`
+	Runs    Runs           `yaml:"runs" json:"runs"`
+	Faults  []Fault        `yaml:"faults" json:"faults"`
+}
+
+// Topology is a bond and its slaves.
+type Topology struct {
+	Bond   Bond   `yaml:"bond" json:"bond"`
+	Slaves Slaves `yaml:"slaves" json:"slaves"`
+	MTU    int    `yaml:"mtu" json:"mtu"` // bytes
+}
+
+// Bond names its options as iproute2 and the kernel do (Documentation/networking/bonding.rst). A nil option
+// is left at the kernel's default.
+type Bond struct {
+	Mode            string    `yaml:"mode" json:"mode"` // active-backup, balance-rr, …
+	Miimon          *Duration `yaml:"miimon,omitempty" json:"miimon,omitempty"`
+	XmitHashPolicy  *string   `yaml:"xmit_hash_policy,omitempty" json:"xmit_hash_policy,omitempty"`
+	Updelay         *Duration `yaml:"updelay,omitempty" json:"updelay,omitempty"`
+	Downdelay       *Duration `yaml:"downdelay,omitempty" json:"downdelay,omitempty"`
+	ResendIGMP      *int      `yaml:"resend_igmp,omitempty" json:"resend_igmp,omitempty"`
+	NumGratARP      *int      `yaml:"num_grat_arp,omitempty" json:"num_grat_arp,omitempty"`
+	AllSlavesActive *bool     `yaml:"all_slaves_active,omitempty" json:"all_slaves_active,omitempty"`
+	PacketsPerSlave *int      `yaml:"packets_per_slave,omitempty" json:"packets_per_slave,omitempty"` // balance-rr only
+	TLBDynamicLB    *bool     `yaml:"tlb_dynamic_lb,omitempty" json:"tlb_dynamic_lb,omitempty"`       // balance-tlb only
+	FailOverMAC     *string   `yaml:"fail_over_mac,omitempty" json:"fail_over_mac,omitempty"`         // active-backup only
+	LACPRate        *string   `yaml:"lacp_rate,omitempty" json:"lacp_rate,omitempty"`                 // 802.3ad only
+	MinLinks        *int      `yaml:"min_links,omitempty" json:"min_links,omitempty"`
+}
+
+// Slaves describes every slave of the bond alike, but for the line rate.
+type Slaves struct {
+	Count      int       `yaml:"count" json:"count"`
+	LineRate   LineRates `yaml:"line_rate" json:"line_rate"`
+	Qdisc      string    `yaml:"qdisc" json:"qdisc"`           // pfifo_fast, pfifo, fq_codel, fq
+	TxQueueLen int       `yaml:"txqueuelen" json:"txqueuelen"` // packets
+}
+
+// Traffic is what the senders do.
+type Traffic struct {
+	Groups   Groups   `yaml:"groups" json:"groups"`
+	Port     int      `yaml:"port" json:"port"`
+	Payload  int      `yaml:"payload" json:"payload"` // bytes of UDP payload
+	Senders  int      `yaml:"senders" json:"senders"`
+	Rate     Rate     `yaml:"rate" json:"rate"` // over all senders together
+	Duration Duration `yaml:"duration" json:"duration"`
+	Warmup   Duration `yaml:"warmup" json:"warmup"` // left out of rates and of the oracle, never of the ledger
+	Batch    int      `yaml:"batch" json:"batch"`   // sends a system call
+	Socket   Socket   `yaml:"socket" json:"socket"`
+}
+
+// Socket holds the options of each sender's socket.
+type Socket struct {
+	Blocking       bool   `yaml:"blocking" json:"blocking"`
+	SndBuf         Size   `yaml:"sndbuf" json:"sndbuf"`             // as SO_SNDBUF reads back: twice what setsockopt(2) is given
+	SndBufForce    Size   `yaml:"sndbuf_force" json:"sndbuf_force"` // likewise, by SO_SNDBUFFORCE; 0 is "off"
+	Priority       int    `yaml:"priority" json:"priority"`         // SO_PRIORITY, 0..15: picks pfifo_fast's band
+	TxTimestamping Switch `yaml:"tx_timestamping" json:"tx_timestamping"`
+	ZeroCopy       Switch `yaml:"zerocopy" json:"zerocopy"`
+	GSO            Size   `yaml:"gso" json:"gso"`                         // UDP_SEGMENT, segments a send; 0 is "off"
+	MaxPacingRate  Rate   `yaml:"max_pacing_rate" json:"max_pacing_rate"` // SO_MAX_PACING_RATE, needs qdisc fq; 0 is "off"
+}
+
+// Sampling sets how often counters are polled.
+type Sampling struct {
+	Interval Duration `yaml:"interval" json:"interval"`
+}
+
+// Guards say what makes a run count. All are on by default; a scenario that expects one to trip turns it off.
+type Guards struct {
+	LineFull      bool    `yaml:"line_full" json:"line_full"`           // wire rate within LineTolerance of the line, and senders held back or slaves dropping
+	LineTolerance float64 `yaml:"line_tolerance" json:"line_tolerance"` // 0.05
+	IntoBond      bool    `yaml:"into_bond" json:"into_bond"`
+	SlaveStable   bool    `yaml:"slave_stable" json:"slave_stable"`
+	QdiscStable   bool    `yaml:"qdisc_stable" json:"qdisc_stable"`
+}
+
+// Runs is how often an arm is measured: good needs as many clean runs as make a symptom seen in SymptomRate
+// of the runs miss all of them with a probability of at most 1-Confidence.
+type Runs struct {
+	SymptomRate float64 `yaml:"symptom_rate" json:"symptom_rate"`
+	Confidence  float64 `yaml:"confidence" json:"confidence"`
+	Max         int     `yaml:"max" json:"max"`
+}
+
+// Fault is something done to a run on purpose. At counts from the first send. Exactly one of the rest is set.
+type Fault struct {
+	At           Duration `yaml:"at" json:"at"`
+	SlaveDown    *int     `yaml:"slave_down,omitempty" json:"slave_down,omitempty"`
+	SlaveUp      *int     `yaml:"slave_up,omitempty" json:"slave_up,omitempty"`
+	ReplaceQdisc *int     `yaml:"replace_qdisc,omitempty" json:"replace_qdisc,omitempty"`
+	BypassBond   *int     `yaml:"bypass_bond,omitempty" json:"bypass_bond,omitempty"` // senders send out of this slave from then on
+}
+
+// Duration is written as time.ParseDuration reads it: 100ms, 3s.
+type Duration time.Duration
+
+// D is the duration as package time has it.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// Size is a number of bytes (or segments), written 212992, 64KiB, 64MiB, or off for 0.
+type Size int64
+
+// Switch is written on or off.
+type Switch bool
+
+// Rate is an offered load: bits a second ("9gbit"), packets a second ("250kpps"), or neither, which is
+// written "unpaced" for traffic.rate and "off" for max_pacing_rate.
+type Rate struct {
+	BitsPerSecond    float64
+	PacketsPerSecond float64
+}
+
+// Unpaced tells whether the rate sets no limit.
+func (r Rate) Unpaced() bool { return r.BitsPerSecond == 0 && r.PacketsPerSecond == 0 }
+
+// LineRates holds one line rate for all slaves, or one a slave, in bits a second of layer-2 bytes without
+// FCS and inter-packet gap. Auto (written "auto") lets the testbed measure what the sender can do first.
+type LineRates struct {
+	Auto          bool
+	BitsPerSecond []float64 // one for all, or one a slave; empty when Auto
+}
+
+// Groups is a list of multicast addresses, or written {first: 239.66.1.1, count: 16}.
+type Groups []string
