@@ -1,0 +1,115 @@
+package stamp_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"bondrepro/internal/stamp"
+)
+
+func TestPutWritesTheDocumentedBytes(t *testing.T) {
+	b := bytes.Repeat([]byte{0xff}, stamp.Size+1)
+	stamp.Put(b, stamp.Header{Run: 0x01020304, Sender: 0x0506, Seq: 0x0708090a0b0c0d0e, TimeNS: 0x1112131415161718})
+	const want = "424e4452" + "0001" + "0506" + "01020304" + "00000000" + "0708090a0b0c0d0e" + "1112131415161718" + "ff"
+	if got := hex.EncodeToString(b); got != want {
+		t.Errorf("Put wrote\n%s, want\n%s", got, want)
+	}
+}
+
+func TestParseReadsWhatPutWrote(t *testing.T) {
+	b := make([]byte, stamp.Size)
+	stamp.Put(b, stamp.Header{Run: 7, Sender: 3, Seq: 1, TimeNS: 2})
+	stamp.PutSeq(b, 1<<40, 99)
+	got, ok := stamp.Parse(b)
+	if want := (stamp.Header{Run: 7, Sender: 3, Seq: 1 << 40, TimeNS: 99}); !ok || got != want {
+		t.Errorf("Parse = %+v, %v, want %+v", got, ok, want)
+	}
+}
+
+func TestParseRefusesWhatIsNotOurs(t *testing.T) {
+	good := make([]byte, stamp.Size)
+	stamp.Put(good, stamp.Header{})
+	otherMagic, otherVersion := bytes.Clone(good), bytes.Clone(good)
+	otherMagic[0]++
+	otherVersion[5]++
+	for name, b := range map[string][]byte{"empty": nil, "short": good[:stamp.Size-1], "magic": otherMagic, "version": otherVersion} {
+		if _, ok := stamp.Parse(b); ok {
+			t.Errorf("%s: Parse accepted it", name)
+		}
+	}
+}
+
+// Frames are written as hex: Ethernet addresses, then what matters.
+const (
+	addresses = "01005e420101" + "525400b04d01"
+	ipHead    = "4500" + "0020" + "0000" + "%FRAG%" + "40" + "%PROTO%" + "0000" + "0a000001" + "ef420101"
+	udp4      = "c350" + "1770" + "000c" + "0000" + "deadbeef" // port 6000, 4 bytes
+)
+
+func frame(t *testing.T, hexes ...string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.Join(hexes, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func ip(proto, frag string) string {
+	return strings.NewReplacer("%FRAG%", frag, "%PROTO%", proto).Replace(ipHead)
+}
+
+func TestPayload(t *testing.T) {
+	tests := []struct {
+		name  string
+		frame []byte
+		kind  stamp.Kind
+		ours  bool
+	}{
+		{"udp", frame(t, addresses, "0800", ip("11", "4000"), udp4), stamp.UDP4, true},
+		{"udp with trailing pad", frame(t, addresses, "0800", ip("11", "0000"), udp4, "00000000"), stamp.UDP4, true},
+		{"udp in a VLAN", frame(t, addresses, "8100", "0007", "0800", ip("11", "0000"), udp4), stamp.UDP4, true},
+		{"udp in two VLANs", frame(t, addresses, "88a8", "0007", "8100", "0008", "0800", ip("11", "0000"), udp4), stamp.UDP4, true},
+		{"first fragment", frame(t, addresses, "0800", ip("11", "2000"), udp4), stamp.IPv4, false},
+		{"later fragment", frame(t, addresses, "0800", ip("11", "0001"), udp4), stamp.IPv4, false},
+		{"truncated udp", frame(t, addresses, "0800", ip("11", "0000"), udp4)[:40], stamp.IPv4, false},
+		{"tcp", frame(t, addresses, "0800", ip("06", "0000"), udp4), stamp.IPv4, false},
+		{"icmp", frame(t, addresses, "0800", ip("01", "0000"), udp4), stamp.ICMP, false},
+		{"igmp", frame(t, addresses, "0800", ip("02", "0000"), udp4), stamp.IGMP, false},
+		{"arp", frame(t, addresses, "0806", "0001"), stamp.ARP, false},
+		{"lacp", frame(t, addresses, "8809", "01"), stamp.LACP, false},
+		{"ipv6", frame(t, addresses, "86dd", "60"), stamp.IPv6, false},
+		{"arp in a VLAN", frame(t, addresses, "8100", "0007", "0806"), stamp.ARP, false},
+		{"unknown", frame(t, addresses, "1234"), stamp.Other, false},
+		{"no header", frame(t, addresses), stamp.Broken, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			payload, port, kind := stamp.Payload(tt.frame)
+			if kind != tt.kind {
+				t.Errorf("kind %q, want %q", kind, tt.kind)
+			}
+			if ours := hex.EncodeToString(payload) == "deadbeef" && port == 6000; ours != tt.ours {
+				t.Errorf("payload %x, port %d", payload, port)
+			}
+		})
+	}
+}
+
+func FuzzPayload(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(make([]byte, 64))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		payload, _, _ := stamp.Payload(b)
+		stamp.Parse(payload)
+	})
+}
+
+func TestPayloadDoesNotAllocate(t *testing.T) {
+	b := frame(t, addresses, "0800", ip("11", "0000"), udp4)
+	if n := testing.AllocsPerRun(100, func() { p, _, _ := stamp.Payload(b); stamp.Parse(p) }); n != 0 {
+		t.Errorf("%v allocations a frame, want none", n)
+	}
+}
