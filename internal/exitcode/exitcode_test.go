@@ -1,0 +1,103 @@
+package exitcode_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bondrepro/internal/exitcode"
+)
+
+const childEnv = "EXITCODE_TEST_CHILD"
+
+// TestMain is the child of the tests below when childEnv is set: a command in small.
+func TestMain(m *testing.M) {
+	switch os.Getenv(childEnv) {
+	case "panic":
+		exitcode.Guard()
+		panic("on purpose")
+	case "wait":
+		exitcode.Guard()
+		ctx, stop := exitcode.Signals(context.Background())
+		defer stop()
+		fmt.Println("ready")
+		<-ctx.Done()
+		os.Exit(exitcode.Of(context.Cause(ctx)))
+	}
+	os.Exit(m.Run())
+}
+
+func child(t *testing.T, what string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+what)
+	return cmd
+}
+
+func TestPanicEndsInAbort(t *testing.T) {
+	out, err := child(t, "panic").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("err = %v, want an exit error", err)
+	}
+	status := exit.Sys().(syscall.WaitStatus)
+	if !status.Signaled() || status.Signal() != syscall.SIGABRT {
+		t.Errorf("ended by %v, want SIGABRT (134 to a shell)", exit)
+	}
+	if !strings.Contains(string(out), "on purpose") {
+		t.Errorf("the panic's message is lost: %q", out)
+	}
+}
+
+func TestSignals(t *testing.T) {
+	for signal, want := range map[syscall.Signal]int{
+		syscall.SIGINT:  exitcode.Interrupted,
+		syscall.SIGTERM: exitcode.Terminated,
+	} {
+		cmd := child(t, "wait")
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stdout.Read(make([]byte, 16)); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			t.Errorf("%v: exit code %d, want %d", signal, got, want)
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	childFailed := exec.Command("false").Run()
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, exitcode.Good},
+		{errors.New("no such device"), exitcode.Usage},
+		{&exitcode.Error{Code: exitcode.CannotTell, Err: errors.New("no answer")}, exitcode.CannotTell},
+		{fmt.Errorf("run: %w", &exitcode.Error{Code: exitcode.Bad, Err: errors.New("bad")}), exitcode.Bad},
+		{fmt.Errorf("poll: %w", &exitcode.Stopped{Signal: syscall.SIGTERM}), exitcode.Terminated},
+		{fmt.Errorf("child: %w", childFailed), exitcode.Usage},
+	} {
+		if got := exitcode.Of(c.err); got != c.want {
+			t.Errorf("Of(%v) = %d, want %d", c.err, got, c.want)
+		}
+	}
+}
