@@ -20,6 +20,9 @@ type Qdisc struct {
 	Drops      uint32 `json:"drops"`
 	Requeues   uint32 `json:"requeues"`
 	Overlimits uint32 `json:"overlimits"`
+
+	// Options is filled only by a call that asks for options, and only for kinds that are decoded.
+	Options *Options `json:"options,omitempty"`
 }
 
 // Key tells qdiscs apart within one namespace: children of mq that nobody replaced all have handle 0.
