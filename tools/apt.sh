@@ -1,6 +1,8 @@
 # Functions over apt for the scripts of this folder; sourced, never run.
 # Messages go to stderr: what a script prints on stdout is its answer.
 
+arguments=("$@")
+
 say() { echo "${0##*/}: $*" >&2; }
 
 die() {
@@ -21,14 +23,13 @@ as_root() {
 
 may_be_root() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
 
-# refresh_lists: apt-get update, at most once a script.
-lists_refreshed=
+# refresh_lists: apt-get update, at most once a script; fails when it was done already or we may not.
 refresh_lists() {
-	[ -z "$lists_refreshed" ] || return 1
+	[ -z "${LISTS_REFRESHED:-}" ] || return 1
 	may_be_root || return 1
 	say "updating the package lists"
 	as_root apt-get -qq update >&2 || say "apt-get update failed in part; going on with what there is"
-	lists_refreshed=yes
+	export LISTS_REFRESHED=yes
 }
 
 # known PACKAGE...: whether apt has a version of each to offer. It fails on a machine without package lists.
@@ -85,16 +86,18 @@ need() {
 	[ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
 }
 
-# download FOLDER PACKAGE[=VERSION]...: puts each .deb into the folder, whole or not at all.
+# download FOLDER PACKAGE[=VERSION]...: puts each .deb into the folder, whole or not at all. Stale package lists name
+# versions that are gone: the script then starts over with fresh lists, as other versions may follow from them.
 download() {
 	local folder=$1 part
 	shift
 	mkdir -p "$folder"
 	part=$(mktemp -d "$folder/.part.XXXXXX")
-	download_once "$part" "$@" || { refresh_lists && download_once "$part" "$@"; } || {
+	if ! download_once "$part" "$@"; then
 		rm -rf "$part"
-		die "apt-get download $* failed; run apt-get update as root and try again."
-	}
+		refresh_lists || die "apt-get download $* failed; run apt-get update as root and try again."
+		exec "$0" "${arguments[@]}"
+	fi
 	mv -f "$part"/*.deb "$folder/"
 	rmdir "$part"
 }

@@ -1,0 +1,184 @@
+package acceptance
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"testing"
+	"time"
+
+	"bondrepro/reproducer/result"
+)
+
+// kernelCase is one boot of a kernel by `bondrepro run bond-multicast-tx`.
+type kernelCase struct {
+	name string
+	// mutant is the fault in the bonding.ko given with --module; empty for none.
+	mutant string
+	// kernel gives --kernel and what belongs to it; nil stands for BONDREPRO_KERNEL.
+	kernel func(t *testing.T) []string
+	args   []string
+
+	exit    int
+	verdict result.Verdict
+	cause   result.Cause
+	code    string // of the finding that decides; empty where the reason is not a finding
+	says    string // a regular expression for what the command writes
+	check   check
+
+	soak int // how often `make soak` runs it
+}
+
+func set(values ...string) (args []string) {
+	for _, v := range values {
+		args = append(args, "--set", v)
+	}
+	return args
+}
+
+// noControl leaves the positive control out where it bears nothing: only GOOD rests on it.
+func noControl(values ...string) []string { return append(set(values...), "--no-control") }
+
+const (
+	kernel        = result.CauseKernel
+	configuration = result.CauseConfiguration
+	cannotTell    = result.Inconclusive
+)
+
+var kernelCases = []kernelCase{
+	{name: "stock, 1 sender", soak: 20, exit: 0, verdict: result.Good, says: `GOOD`,
+		kernel: func(*testing.T) []string { return []string{"--kernel", "deb:linux-image-cloud-amd64"} },
+		check:  all(noDrops, charged, balanced, controlDrops)},
+	{name: "stock, 8 senders", soak: 20, args: set("traffic.senders=8"), exit: 0, verdict: result.Good, says: `GOOD`,
+		check: all(noDrops, charged, balanced, controlDrops)},
+	{name: "orphaning", soak: 20, mutant: "orphan", exit: 1, verdict: result.Bad, cause: kernel,
+		code: "back-pressure-lost", says: `(?i)back-pressure lost`, check: all(drops, orphaned)},
+	{name: "orphaning every second packet", soak: 20, mutant: "orphan-half", exit: 1, verdict: result.Bad, cause: kernel,
+		code: "back-pressure-lost", says: `(?i)back-pressure lost`, check: all(noDrops, orphaned)},
+	{name: "orphaning, TX timestamping on", soak: 5, mutant: "orphan", args: set("traffic.socket.tx_timestamping=on"),
+		exit: 0, verdict: result.Good, says: `(?i)timestamp`, check: all(noDrops, charged, balanced, warns("hides"))},
+
+	{name: "sndbuf_force=64MiB", soak: 5, args: set("traffic.socket.sndbuf_force=64MiB"), exit: 1, verdict: result.Bad,
+		cause: configuration, says: `(?i)configuration`, check: all(drops, charged, preflightNamed)},
+	{name: "64 senders", soak: 5, args: set("traffic.senders=64"), exit: 1, verdict: result.Bad,
+		cause: configuration, says: `(?i)configuration`, check: all(drops, charged, preflightNamed)},
+	{name: "broadcast, equal lines", soak: 5, args: set("topology.bond.mode=broadcast"), exit: 0, verdict: result.Good,
+		says: `GOOD`, check: all(noDrops, noOracle)},
+	{name: "broadcast, unequal lines", soak: 5,
+		args: set("topology.bond.mode=broadcast", "topology.slaves.line_rate=[60mbit,100mbit]"), exit: 1, verdict: result.Bad,
+		cause: configuration, code: "broadcast-clones", says: `(?i)clone`, check: all(drops, noOracle)},
+
+	{name: "losing 1 in 1000", soak: 5, mutant: "lose", exit: 1, verdict: result.Bad, cause: kernel,
+		code: "lost-uncounted", says: `(?i)lost`, check: hopNamed(+1)},
+	{name: "sending 1 in 1000 twice", soak: 5, mutant: "duplicate", exit: 1, verdict: result.Bad, cause: kernel,
+		code: "duplicated-uncounted", says: `(?i)duplicated`, check: hopNamed(-1)},
+
+	{name: "a sender too slow for the line", soak: 5, args: noControl("traffic.rate=1kpps", "topology.slaves.line_rate=100mbit"),
+		exit: 125, verdict: cannotTell, says: `line_full`, check: guardTripped("line_full")},
+	{name: "a slave set down", soak: 5, args: noControl("faults=[{at: 1s, slave_down: 0}]"),
+		exit: 125, verdict: cannotTell, says: `slave_stable`, check: guardTripped("slave_stable")},
+	{name: "traffic past the bond", soak: 5, args: noControl("faults=[{at: 0s, bypass_bond: 0}]"),
+		exit: 125, verdict: cannotTell, says: `into_bond`, check: guardTripped("into_bond")},
+	{name: "a qdisc replaced", soak: 5, args: noControl("faults=[{at: 1s, replace_qdisc: 0}]"),
+		exit: 125, verdict: cannotTell, says: `qdisc_stable`, check: guardTripped("qdisc_stable")},
+
+	{name: "a kernel without bonding", soak: 5, kernel: func(t *testing.T) []string { return tree(t, withoutBonding) },
+		exit: 125, verdict: cannotTell, says: `(?i)bonding`},
+	{name: "a panic at load", soak: 5, mutant: "panic-load", exit: 125, verdict: cannotTell, says: `bonding: panic-load`},
+	{name: "a panic in the run", soak: 5, mutant: "panic-run", exit: 125, verdict: cannotTell, says: `bonding: panic-run`},
+	{name: "a hang at load", soak: 5, mutant: "hang-load", exit: 125, verdict: cannotTell, says: `(?i)hang|hung|no answer|within`},
+	{name: "a hang in the run", soak: 5, mutant: "hang-run", exit: 125, verdict: cannotTell, says: `(?i)hang|hung|no answer|within`},
+}
+
+func TestKernels(t *testing.T) {
+	need(t)
+	for _, c := range kernelCases {
+		t.Run(c.name, func(t *testing.T) {
+			times := 1
+			if soakReport != "" {
+				times = c.soak
+			}
+			for i := range times {
+				var wall time.Duration
+				passed := t.Run(fmt.Sprint(i+1), func(t *testing.T) { wall = c.run(t) })
+				if err := report.add(c.name, c.want(), wall, passed); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// want is what the case must end in, for the report.
+func (c *kernelCase) want() string {
+	text := fmt.Sprintf("%d %s", c.exit, c.verdict)
+	if c.cause != "" {
+		text += ", " + string(c.cause)
+	}
+	if c.code != "" {
+		text += ", " + c.code
+	}
+	return text
+}
+
+// run boots once and checks everything; it returns the command's wall time.
+func (c *kernelCase) run(t *testing.T) (wall time.Duration) {
+	file := filepath.Join(t.TempDir(), "result.json")
+	in := once(t, c.exit, nil, c.arguments(t, file)...)
+	wall = time.Since(in.started)
+	t.Logf("%.1f s", wall.Seconds())
+	if !regexp.MustCompile(c.says).MatchString(in.output()) {
+		t.Errorf("it does not say %s", c.says)
+	}
+	defer func() {
+		if t.Failed() {
+			t.Logf("it wrote:\n%s", in.output())
+		}
+	}()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := load(t, data)
+	report.on(r)
+	j := r.Judgement
+	if j.Verdict != c.verdict || j.Cause != c.cause || j.Reason == "" {
+		t.Errorf("judged %s %s (%s), want %s %s with a reason", j.Verdict, j.Cause, j.Reason, c.verdict, c.cause)
+	}
+	if c.code != "" && (len(j.Diagnosis) == 0 || j.Diagnosis[0].Code != c.code) {
+		t.Errorf("diagnosis %+v, want %s first", j.Diagnosis, c.code)
+	}
+	if c.mutant != "" && c.exit != 125 {
+		ran(mutant(c.mutant))(t, r)
+	}
+	if c.check != nil {
+		c.check(t, r)
+	}
+	c.judgedAgain(t, file, r)
+	return wall
+}
+
+// arguments are the whole command line.
+func (c *kernelCase) arguments(t *testing.T, file string) []string {
+	args := []string{"run", "bond-multicast-tx", "--testbed", "vm", "-o", file}
+	if c.kernel != nil {
+		args = append(args, c.kernel(t)...)
+	} else {
+		args = append(args, "--kernel", kernelDeb)
+	}
+	if c.mutant != "" {
+		args = append(args, "--module", "bonding="+mutant(c.mutant))
+	}
+	return append(args, c.args...)
+}
+
+// judgedAgain: `bondrepro judge` on the file ends alike and gives the same result.
+func (c *kernelCase) judgedAgain(t *testing.T, file string, first *result.Result) {
+	t.Helper()
+	again := load(t, once(t, c.exit, nil, "judge", "--json", file).stdout.Bytes())
+	if !reflect.DeepEqual(first, again) {
+		t.Errorf("judged again, the result differs:\n%+v\nfirst:\n%+v", again.Judgement, first.Judgement)
+	}
+}
