@@ -2,7 +2,9 @@
 // defaults and its rules. It makes no system call; where a scenario runs is a testbed's business.
 package scenarios
 
-import "time"
+import (
+	"reflect"
+)
 
 // Scenario is one experiment. Its YAML and JSON field names are part of the interface: --set uses them.
 type Scenario struct {
@@ -19,11 +21,28 @@ type Scenario struct {
 	Guards   Guards            `yaml:"guards" json:"guards"`
 	// Expect are expressions over the metric table (result.Metrics), each of which must hold for GOOD.
 	Expect []string `yaml:"expect" json:"expect"`
-	// Control maps --set paths to values: what turns the test arm into one that must be BAD.
+	// Control maps --set paths to values: what turns the test arm into one that must be BAD. Values are held
+	// as encoding/json holds them: string, float64, bool, []any, map[string]any.
 	Control map[string]any `yaml:"control" json:"control"`
 	Runs    Runs           `yaml:"runs" json:"runs"`
 	Faults  []Fault        `yaml:"faults" json:"faults"`
+
+	// from tells where values came from, for errors only: it is no part of the scenario's meaning. See Equal.
+	from origins
 }
+
+// Equal tells whether two scenarios say the same, wherever their values came from. reflect.DeepEqual also
+// compares the places of values in their files, which is seldom meant.
+func (s Scenario) Equal(t Scenario) bool {
+	s.from, t.from = nil, nil
+	return reflect.DeepEqual(s, t)
+}
+
+// The values of Scenario.Orphan.
+const (
+	OrphanNone  = "none"
+	OrphanNetem = "netem"
+)
 
 // Topology is a bond and its slaves.
 type Topology struct {
@@ -79,8 +98,8 @@ type Socket struct {
 	Priority       int    `yaml:"priority" json:"priority"`         // SO_PRIORITY, 0..15: picks pfifo_fast's band
 	TxTimestamping Switch `yaml:"tx_timestamping" json:"tx_timestamping"`
 	ZeroCopy       Switch `yaml:"zerocopy" json:"zerocopy"`
-	GSO            Size   `yaml:"gso" json:"gso"`                         // UDP_SEGMENT, segments a send; 0 is "off"
-	MaxPacingRate  Rate   `yaml:"max_pacing_rate" json:"max_pacing_rate"` // SO_MAX_PACING_RATE, needs qdisc fq; 0 is "off"
+	GSO            Size   `yaml:"gso" json:"gso"`                                    // UDP_SEGMENT, segments a send; 0 is "off"
+	MaxPacingRate  Rate   `yaml:"max_pacing_rate" json:"max_pacing_rate" zero:"off"` // SO_MAX_PACING_RATE, needs qdisc fq; 0 is "off"
 }
 
 // Sampling sets how often counters are polled.
@@ -113,35 +132,3 @@ type Fault struct {
 	ReplaceQdisc *int     `yaml:"replace_qdisc,omitempty" json:"replace_qdisc,omitempty"`
 	BypassBond   *int     `yaml:"bypass_bond,omitempty" json:"bypass_bond,omitempty"` // senders send out of this slave from then on
 }
-
-// Duration is written as time.ParseDuration reads it: 100ms, 3s.
-type Duration time.Duration
-
-// D is the duration as package time has it.
-func (d Duration) D() time.Duration { return time.Duration(d) }
-
-// Size is a number of bytes (or segments), written 212992, 64KiB, 64MiB, or off for 0.
-type Size int64
-
-// Switch is written on or off.
-type Switch bool
-
-// Rate is an offered load: bits a second ("9gbit"), packets a second ("250kpps"), or neither, which is
-// written "unpaced" for traffic.rate and "off" for max_pacing_rate.
-type Rate struct {
-	BitsPerSecond    float64
-	PacketsPerSecond float64
-}
-
-// Unpaced tells whether the rate sets no limit.
-func (r Rate) Unpaced() bool { return r.BitsPerSecond == 0 && r.PacketsPerSecond == 0 }
-
-// LineRates holds one line rate for all slaves, or one a slave, in bits a second of layer-2 bytes without
-// FCS and inter-packet gap. Auto (written "auto") lets the testbed measure what the sender can do first.
-type LineRates struct {
-	Auto          bool
-	BitsPerSecond []float64 // one for all, or one a slave; empty when Auto
-}
-
-// Groups is a list of multicast addresses, or written {first: 239.66.1.1, count: 16}.
-type Groups []string

@@ -1,0 +1,293 @@
+package bondctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	tc "github.com/florianl/go-tc"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// Spec is a bond to build. Slaves are named interfaces that exist and have no master.
+type Spec struct {
+	Name       string
+	MTU        int      // bytes; the slaves get it from the bond
+	Options    []Option // mode first or not: all go in the message that creates the bond
+	Slaves     []string
+	TxQueueLen int             // packets, of each slave
+	Qdisc      string          // of each slave
+	Offload    map[string]bool // of each slave, see SetOffload
+	Address    *net.IPNet
+	Orphan     bool // netem on the bond, see Client.Orphan
+}
+
+// State is what the kernel says was built.
+type State struct {
+	Ifindex int
+	MTU     int
+	Options map[string]string
+	Slaves  []Slave
+}
+
+// Slave is one slave as read back.
+type Slave struct {
+	NIC
+	Name       string
+	Ifindex    int
+	MAC        string
+	Queues     int // TX queues
+	TxQueueLen int
+}
+
+// Client holds the netlink sockets of one namespace. Not for concurrent use.
+type Client struct {
+	nl *netlink.Handle
+	tc *tc.Tc
+}
+
+// Open opens the sockets in the calling thread's network namespace.
+func Open() (*Client, error) {
+	nl.EnableErrorMessageReporting = true // the kernel's own text beside the errno
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, failed("open", "rtnetlink socket", err)
+	}
+	t, err := tc.Open(&tc.Config{})
+	if err != nil {
+		h.Close()
+		return nil, failed("open", "rtnetlink socket for tc", err)
+	}
+	return &Client{nl: h, tc: t}, nil
+}
+
+// Close closes the sockets; what was built stays.
+func (c *Client) Close() error {
+	c.nl.Close()
+	return c.tc.Close()
+}
+
+// Up builds the bond: create it with all its options and read them back, enslave, install qdiscs and the
+// counter, bring it up, and wait until every slave has carrier and the bond's MII monitor agrees. On error
+// nothing of it is left behind.
+func (c *Client) Up(ctx context.Context, spec Spec) (*State, error) {
+	if _, err := c.nl.LinkByName(spec.Name); err == nil {
+		return nil, fmt.Errorf("%s exists already: an interface that was not built here is never measured (bonding loaded without max_bonds=0 makes a bond0 of its own)", spec.Name)
+	}
+	state, err := c.up(ctx, spec)
+	if err != nil {
+		return nil, errors.Join(err, c.Down(spec.Name))
+	}
+	return state, nil
+}
+
+func (c *Client) up(ctx context.Context, spec Spec) (*State, error) {
+	bond, options, err := c.create(spec)
+	if err != nil {
+		return nil, err
+	}
+	index := bond.Attrs().Index
+	if err := c.nl.LinkSetMTU(bond, spec.MTU); err != nil {
+		return nil, failed(fmt.Sprintf("ip link set mtu %d", spec.MTU), spec.Name, err)
+	}
+	state := &State{Ifindex: index, Options: options}
+	for _, name := range spec.Slaves {
+		slave, err := c.enslave(spec, bond, name)
+		if err != nil {
+			return nil, err
+		}
+		state.Slaves = append(state.Slaves, *slave)
+	}
+	if err := c.nl.LinkSetUp(bond); err != nil {
+		return nil, failed("ip link set up", spec.Name, err)
+	}
+	if err := c.CountEgress(index); err != nil {
+		return nil, err
+	}
+	if spec.Orphan {
+		if err := c.Orphan(index); err != nil {
+			return nil, err
+		}
+	}
+	if spec.Address != nil {
+		if err := c.nl.AddrAdd(bond, &netlink.Addr{IPNet: spec.Address}); err != nil {
+			return nil, failed("ip addr add "+spec.Address.String(), spec.Name, err)
+		}
+	}
+	if err := c.waitReady(ctx, spec); err != nil {
+		return nil, err
+	}
+	link, err := c.nl.LinkByIndex(index)
+	if err != nil {
+		return nil, failed("ip link show", spec.Name, err)
+	}
+	state.MTU = link.Attrs().MTU
+	if state.MTU != spec.MTU {
+		return nil, &MismatchError{Object: spec.Name, Option: "mtu", Want: fmt.Sprint(spec.MTU), Got: fmt.Sprint(state.MTU)}
+	}
+	return state, nil
+}
+
+func (c *Client) create(spec Spec) (netlink.Link, map[string]string, error) {
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = spec.Name
+	b := netlink.NewLinkBond(attrs)
+	if err := applyOptions(b, spec.Options); err != nil {
+		return nil, nil, err
+	}
+	if err := c.nl.LinkAdd(b); err != nil {
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			return nil, nil, &UnsupportedError{What: "bonding", Err: err}
+		}
+		return nil, nil, failed("ip link add type bond", spec.Name, err)
+	}
+	link, err := c.nl.LinkByName(spec.Name)
+	if err != nil {
+		return nil, nil, failed("ip link show", spec.Name, err)
+	}
+	made, ok := link.(*netlink.Bond)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s: asked for a bond, got a %s", spec.Name, link.Type())
+	}
+	options, err := compareOptions(made, spec.Options)
+	return link, options, err
+}
+
+// enslave takes two steps, as a slave must be down to be enslaved and stays down on 6.1 when both are asked
+// for in one message; bond_enslave opens it, and the second step makes sure.
+func (c *Client) enslave(spec Spec, bond netlink.Link, name string) (*Slave, error) {
+	link, err := c.nl.LinkByName(name)
+	if err != nil {
+		return nil, failed("ip link show", name, err)
+	}
+	if master := link.Attrs().MasterIndex; master != 0 {
+		return nil, fmt.Errorf("%s has a master already: %s", name, c.nameOf(master))
+	}
+	steps := []struct {
+		op string
+		do func() error
+	}{
+		{"ip link set down", func() error { return c.nl.LinkSetDown(link) }},
+		{fmt.Sprintf("ip link set txqueuelen %d", spec.TxQueueLen), func() error { return c.nl.LinkSetTxQLen(link, spec.TxQueueLen) }},
+		{"ip link set master " + spec.Name, func() error { return c.nl.LinkSetMaster(link, bond) }},
+		{"ip link set up", func() error { return c.nl.LinkSetUp(link) }},
+	}
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			return nil, failed(s.op, name, err)
+		}
+	}
+	if err := SetOffload(name, spec.Offload); err != nil {
+		return nil, err
+	}
+	if link, err = c.nl.LinkByName(name); err != nil {
+		return nil, failed("ip link show", name, err)
+	}
+	a := link.Attrs()
+	if a.MasterIndex != bond.Attrs().Index {
+		return nil, &MismatchError{Object: name, Option: "master", Want: spec.Name, Got: c.nameOf(a.MasterIndex)}
+	}
+	if a.TxQLen != spec.TxQueueLen {
+		return nil, &MismatchError{Object: name, Option: "txqueuelen", Want: fmt.Sprint(spec.TxQueueLen), Got: fmt.Sprint(a.TxQLen)}
+	}
+	// After txqueuelen: pfifo_fast sizes its rings when it is made (net/sched/sch_generic.c, pfifo_fast_init).
+	if err := c.ReplaceQdisc(a.Index, a.NumTxQueues, spec.Qdisc); err != nil {
+		return nil, err
+	}
+	nic, err := InspectNIC(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Slave{NIC: nic, Name: name, Ifindex: a.Index, MAC: a.HardwareAddr.String(), Queues: a.NumTxQueues, TxQueueLen: a.TxQLen}, nil
+}
+
+// waitReady waits until the bond and every slave are up with carrier and the MII monitor says "up".
+func (c *Client) waitReady(ctx context.Context, spec Spec) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for {
+		missing, err := c.notReady(spec)
+		if err != nil {
+			return err
+		}
+		if missing == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready after 5 s: %s", spec.Name, missing)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+const lowerUp = unix.IFF_UP | unix.IFF_LOWER_UP
+
+func (c *Client) notReady(spec Spec) (string, error) {
+	for _, name := range append([]string{spec.Name}, spec.Slaves...) {
+		link, err := c.nl.LinkByName(name)
+		if err != nil {
+			return "", failed("ip link show", name, err)
+		}
+		a := link.Attrs()
+		if a.RawFlags&lowerUp != lowerUp {
+			return name + " has no carrier", nil
+		}
+		slave, ok := a.Slave.(*netlink.BondSlave)
+		if name != spec.Name && !ok {
+			return name + " is no slave", nil
+		}
+		if ok && slave.MiiStatus != netlink.BondLinkUp {
+			return name + " is MII " + slave.MiiStatus.String(), nil
+		}
+	}
+	return "", nil
+}
+
+// Down removes the bond, which frees its slaves, and sets them down. A bond that is not there is no error.
+func (c *Client) Down(name string) error {
+	bond, err := c.nl.LinkByName(name)
+	if err != nil {
+		return nil
+	}
+	links, err := c.nl.LinkList()
+	if err != nil {
+		return failed("ip link show", name, err)
+	}
+	errs := []error{failed("ip link del", name, c.nl.LinkDel(bond))}
+	for _, l := range links {
+		if l.Attrs().MasterIndex == bond.Attrs().Index {
+			errs = append(errs, failed("ip link set down", l.Attrs().Name, c.nl.LinkSetDown(l)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ActiveSlave is the ifindex of the bond's active slave, 0 when it has none.
+func (c *Client) ActiveSlave(name string) (int, error) {
+	link, err := c.nl.LinkByName(name)
+	if err != nil {
+		return 0, failed("ip link show", name, err)
+	}
+	bond, ok := link.(*netlink.Bond)
+	if !ok {
+		return 0, fmt.Errorf("%s is no bond", name)
+	}
+	return max(0, bond.ActiveSlave), nil
+}
+
+// SetSlave sets a slave up or down: `ip link set DEV up|down`.
+func (c *Client) SetSlave(ifindex int, up bool) error {
+	link, err := c.nl.LinkByIndex(ifindex)
+	if err != nil {
+		return failed("ip link show", fmt.Sprintf("interface %d", ifindex), err)
+	}
+	if up {
+		return failed("ip link set up", link.Attrs().Name, c.nl.LinkSetUp(link))
+	}
+	return failed("ip link set down", link.Attrs().Name, c.nl.LinkSetDown(link))
+}

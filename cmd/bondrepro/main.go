@@ -1,0 +1,65 @@
+// Command bondrepro tells whether a sender of UDP multicast over a bond is throttled by its socket (good) or
+// loses its packets in a slave's qdisc (bad). See `bondrepro help`.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"bondrepro/internal/exitcode"
+	"bondrepro/internal/guest"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	exitcode.Guard()
+	if os.Getpid() == 1 && guest.Booted() {
+		guest.Main(guest.Handlers())
+	}
+	ctx, stop := exitcode.Signals(context.Background())
+	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// execute runs one command and returns its exit code; an error is one message on stderr.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	verdict := exitcode.Good
+	root := newRoot(&verdict)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if cause := context.Cause(ctx); cause != nil && err != nil {
+		err = cause
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "bondrepro: %v\n", err)
+		return exitcode.Of(err)
+	}
+	return verdict
+}
+
+const exitCodes = `Exit codes: 0 good, 1 bad, 125 cannot tell (git bisect skips), 128 usage or environment error,
+130/143 interrupted, 134 a panic of bondrepro itself.`
+
+func newRoot(verdict *int) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "bondrepro",
+		Short:         "Is a multicast sender over a bond throttled, or are its packets dropped in a slave's qdisc?",
+		Long:          "bondrepro builds a bond, overfills it with UDP multicast, accounts for every packet, and says GOOD, BAD\nor CANNOT TELL, with the mechanism and the evidence.\n\n" + exitCodes,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.AddCommand(newRun(verdict), newJudge(verdict), newList(), newShow(), newValidate(), newDoctor())
+	return root
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"bondrepro/internal/exitcode"
+	"bondrepro/internal/progress"
+	"bondrepro/internal/report"
+	"bondrepro/reproducer"
+	"bondrepro/reproducer/result"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+)
+
+// verdictCodes maps verdicts to the exit-code table.
+var verdictCodes = map[result.Verdict]int{
+	result.Good:         exitcode.Good,
+	result.Bad:          exitcode.Bad,
+	result.Inconclusive: exitcode.CannotTell,
+}
+
+func newRun(verdict *int) *cobra.Command {
+	var o reproducer.Options
+	var sets, modules []string
+	var output string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "run SCENARIO",
+		Short: "Measure a scenario and judge it",
+		Long: `Measure a scenario (a name of 'bondrepro list', or a YAML file) and judge it.
+
+The kernel under test boots in QEMU; nothing on this machine is changed and no root is needed.
+
+` + exitCodes,
+		Example: `  bondrepro run bond-multicast-tx
+  bondrepro run bond-multicast-tx --kernel ./linux --set traffic.senders=8
+  bondrepro run bond-multicast-tx --module bonding=./bonding.ko -o result.json`,
+		Args: oneScenario,
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if o.Scenario, err = loadScenario(args[0], sets); err != nil {
+				return err
+			}
+			o.Set = sets
+			o.Version = version
+			if o.Modules, err = moduleFiles(modules); err != nil {
+				return err
+			}
+			out, err := openOutput(output)
+			if err != nil {
+				return err
+			}
+			defer out.discard()
+			return run(c, o, out, asJSON, verdict)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Testbed, "testbed", "auto", "where to measure: auto or vm")
+	f.StringVar(&o.Kernel, "kernel", reproducer.DefaultKernel, "kernel to boot: a .deb, a bzImage, a built kernel tree, deb:PACKAGE (fetched by apt-get), or host")
+	f.StringVar(&o.ModulesDir, "modules", "", "folder with the modules of a bzImage")
+	f.StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the kernel's own (repeatable)")
+	f.StringVar(&o.QEMU, "qemu", "", "QEMU program (default: qemu-system-x86_64 from $PATH)")
+	f.StringVar(&o.Pcap, "pcap", "", "write every frame at the wire to this file")
+	f.StringArrayVar(&sets, "set", nil, "PATH=VALUE: set a field of the scenario (repeatable)")
+	f.BoolVar(&o.NoControl, "no-control", false, "leave out the positive control")
+	f.StringVarP(&output, "output", "o", "", "write the result, with every recording, to this file")
+	f.BoolVar(&asJSON, "json", false, "print the result as JSON instead of text")
+	return c
+}
+
+func run(c *cobra.Command, o reproducer.Options, out *outputFile, asJSON bool, verdict *int) error {
+	stdout := c.OutOrStdout()
+	shower := showProgress(c.ErrOrStderr())
+	o.Progress = shower.Show
+	if !asJSON {
+		o.Ready = func(cfg result.Config, host result.Host, guest *result.Guest, pf result.Preflight) {
+			shower.Stop()
+			fmt.Fprintln(stdout, report.Header(cfg, host, guest, pf))
+			shower = showProgress(c.ErrOrStderr())
+		}
+		o.Progress = func(text string) { shower.Show(text) }
+	}
+	r, err := reproducer.Run(c.Context(), o)
+	shower.Stop()
+	if err != nil {
+		return err
+	}
+	if err := out.write(r); err != nil {
+		return err
+	}
+	*verdict = verdictCodes[r.Judgement.Verdict]
+	return printResult(stdout, r, asJSON)
+}
+
+func printResult(w io.Writer, r result.Result, asJSON bool) error {
+	if asJSON {
+		return result.Encode(w, r)
+	}
+	_, err := fmt.Fprint(w, report.Text(r))
+	return err
+}
+
+// showProgress shows on stderr; where that is no file (in tests) it writes lines.
+func showProgress(w io.Writer) *progress.Shower {
+	if f, ok := w.(*os.File); ok {
+		return progress.New(f)
+	}
+	return progress.Lines(w)
+}
+
+func moduleFiles(flags []string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, f := range flags {
+		name, file, ok := strings.Cut(f, "=")
+		if !ok || name == "" || file == "" {
+			return nil, fmt.Errorf("--module %s: it must be NAME=FILE, as in bonding=./bonding.ko", f)
+		}
+		if earlier, twice := files[name]; twice {
+			return nil, fmt.Errorf("--module %s: %s was given already, as %s", f, name, earlier)
+		}
+		files[name] = file
+	}
+	return files, nil
+}
+
+// outputFile is a file that appears whole or not at all. A nil file writes nothing.
+type outputFile struct{ pending *renameio.PendingFile }
+
+// openOutput makes sure, before anything is measured, that the file can be written.
+func openOutput(name string) (*outputFile, error) {
+	if name == "" {
+		return &outputFile{}, nil
+	}
+	pending, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
+	if err != nil {
+		return nil, fmt.Errorf("-o %s: %w", name, err)
+	}
+	return &outputFile{pending}, nil
+}
+
+func (o *outputFile) write(r result.Result) error {
+	if o.pending == nil {
+		return nil
+	}
+	if err := result.Encode(o.pending, r); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return o.pending.CloseAtomicallyReplace()
+}
+
+// discard removes what was not written whole; after write it does nothing.
+func (o *outputFile) discard() {
+	if o.pending != nil {
+		o.pending.Cleanup()
+	}
+}

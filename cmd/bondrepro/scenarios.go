@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"bondrepro/scenarios"
+
+	"github.com/spf13/cobra"
+)
+
+// oneScenario is the argument rule of every command that takes one scenario.
+func oneScenario(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%s: name one scenario ('bondrepro list' shows them) or a YAML file", c.Name())
+	}
+	return nil
+}
+
+// loadScenario reads a scenario by name or file, applies the assignments in order and checks the whole.
+func loadScenario(name string, sets []string) (scenarios.Scenario, error) {
+	sc, err := readScenario(name)
+	if err != nil {
+		return sc, err
+	}
+	for _, s := range sets {
+		if err := sc.Set(s); err != nil {
+			return sc, err
+		}
+	}
+	return sc, sc.Validate()
+}
+
+func readScenario(name string) (scenarios.Scenario, error) {
+	if !scenarios.IsFile(name) {
+		sc, _, err := scenarios.Load(name)
+		return sc, err
+	}
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return scenarios.Scenario{}, fmt.Errorf("scenario file: %w", err)
+	}
+	return scenarios.Parse(name, src)
+}
+
+func newList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the scenarios that come with bondrepro",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range scenarios.Names() {
+				sc, _, err := scenarios.Load(name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(c.OutOrStdout(), "%-24s %s\n", name, sc.Summary)
+			}
+			return nil
+		},
+	}
+}
+
+func newShow() *cobra.Command {
+	var sets []string
+	c := &cobra.Command{
+		Use:   "show SCENARIO",
+		Short: "Print a scenario with every effective value",
+		Args:  oneScenario,
+		RunE: func(c *cobra.Command, args []string) error {
+			sc, err := loadScenario(args[0], sets)
+			if err != nil {
+				return err
+			}
+			text, err := scenarios.Marshal(sc)
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	c.Flags().StringArrayVar(&sets, "set", nil, "PATH=VALUE: set a field of the scenario (repeatable)")
+	return c
+}
+
+func newValidate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE…",
+		Short: "Check scenario files without running them",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("validate: name at least one scenario file")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			var errs []error
+			for _, name := range args {
+				if _, err := loadScenario(name, nil); err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				fmt.Fprintf(c.OutOrStdout(), "%s: ok\n", name)
+			}
+			return errors.Join(errs...)
+		},
+	}
+}

@@ -1,0 +1,190 @@
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"bondrepro/bondctl"
+	"bondrepro/qdiscstat"
+	"bondrepro/qdiscstat/counters"
+	"bondrepro/reproducer/result"
+)
+
+// path reads every counter between the senders and the slaves' drivers.
+type path struct {
+	conn   *qdiscstat.Conn
+	bond   int   // ifindex
+	slaves []int // ifindex
+	orphan bool
+
+	// Buffers of the last reading, reused: a poll allocates nothing.
+	qdiscs []counters.Qdisc
+	leaves []counters.Qdisc
+	one    []counters.Qdisc
+}
+
+// reading is one poll of the path, as the kernel counts: absolute.
+type reading struct {
+	into   uint64
+	netem  counters.Qdisc
+	slaves []slaveReading
+}
+
+type slaveReading struct {
+	leaves []counters.Qdisc
+	link   counters.Link
+}
+
+const interruptedRetries = 5
+
+// read polls all counters, into first and completions last, so that what moves meanwhile makes "in flight"
+// too small rather than too large: the oracle must not cry wolf.
+func (p *path) read(r *reading) error {
+	into, err := p.conn.Action(p.bond, bondctl.EgressParent)
+	if err != nil {
+		return fmt.Errorf("read the bond's egress counter: %w", err)
+	}
+	r.into = into.Packets
+	if p.qdiscs, err = p.dump(); err != nil {
+		return fmt.Errorf("read qdisc counters: %w", err)
+	}
+	if cap(r.slaves) < len(p.slaves) {
+		r.slaves = make([]slaveReading, len(p.slaves))
+	}
+	for i, ifindex := range p.slaves {
+		s := &r.slaves[i]
+		p.one = p.one[:0]
+		for _, q := range p.qdiscs {
+			if q.Ifindex == ifindex {
+				p.one = append(p.one, q)
+			}
+		}
+		s.leaves = counters.AppendLeaves(s.leaves[:0], p.one)
+		if s.link, err = p.conn.Link(ifindex); err != nil {
+			return fmt.Errorf("read link counters: %w", err)
+		}
+	}
+	if p.orphan {
+		for _, q := range p.qdiscs {
+			if q.Ifindex == p.bond && q.Kind == "netem" {
+				r.netem = q
+			}
+		}
+	}
+	return nil
+}
+
+func (p *path) dump() (qs []counters.Qdisc, err error) {
+	for range interruptedRetries {
+		qs, err = p.conn.Qdiscs(p.qdiscs[:0])
+		if !errors.Is(err, qdiscstat.ErrInterrupted) {
+			break
+		}
+	}
+	return qs, err
+}
+
+// busy tells what is still under way in a reading, as packets: in the slaves' qdiscs and netem, and handed to
+// a driver that counts completions but not completed since before.
+func (p *path) busy(before, now *reading, completes []bool) (backlog uint32, inDriver uint64) {
+	for i := range now.slaves {
+		var sent uint64
+		for _, q := range now.slaves[i].leaves {
+			backlog += q.Qlen
+		}
+		sent = diffs(before.slaves[i].leaves, now.slaves[i].leaves).Packets
+		done := now.slaves[i].link.TxPackets - before.slaves[i].link.TxPackets
+		if completes[i] && sent > done {
+			inDriver += sent - done
+		}
+	}
+	return backlog + now.netem.Qlen, inDriver
+}
+
+// diffs sums what the leaves counted between two readings.
+func diffs(before, after []counters.Qdisc) (sum counters.Diff) {
+	for i := range after {
+		b := counters.Qdisc{Ifindex: after[i].Ifindex, Kind: after[i].Kind, Parent: after[i].Parent, Handle: after[i].Handle}
+		for j := range before {
+			if before[j].Key() == after[i].Key() {
+				b = before[j]
+			}
+		}
+		d, _ := counters.Delta(b, after[i])
+		sum.Add(d)
+	}
+	return sum
+}
+
+// snapshot is a reading with all that is read only when nothing moves.
+func (p *path) snapshot() (result.Snapshot, error) {
+	var r reading
+	if err := p.read(&r); err != nil {
+		return result.Snapshot{}, err
+	}
+	bond, err := p.conn.Link(p.bond)
+	if err != nil {
+		return result.Snapshot{}, fmt.Errorf("read the bond's link counters: %w", err)
+	}
+	sndbuf, err := sndbufErrors()
+	if err != nil {
+		return result.Snapshot{}, err
+	}
+	s := result.Snapshot{Into: r.into, BondTx: bond.TxPackets, SndbufErrors: sndbuf}
+	if p.orphan {
+		netem := r.netem
+		s.Orphaner = &netem
+	}
+	for i, x := range r.slaves {
+		changes, err := carrierChanges(p.slaves[i])
+		if err != nil {
+			return result.Snapshot{}, err
+		}
+		s.Slaves = append(s.Slaves, result.SlaveCounters{
+			Qdiscs:    append([]counters.Qdisc(nil), x.leaves...),
+			TxPackets: x.link.TxPackets, TxBytes: x.link.TxBytes, TxDropped: x.link.TxDropped,
+			CarrierChanges: changes,
+		})
+	}
+	return s, nil
+}
+
+// sndbufErrors is "Udp: SndbufErrors" of the thread's namespace. It mixes full send buffers and qdisc drops
+// (net/ipv4/udp.c, udp_send_skb and udp_sendmsg).
+func sndbufErrors() (uint64, error) {
+	text, err := os.ReadFile("/proc/thread-self/net/snmp")
+	if err != nil {
+		return 0, fmt.Errorf("read UDP counters: %w", err)
+	}
+	return snmpField(string(text), "Udp:", "SndbufErrors"), nil
+}
+
+// snmpField finds a counter in the pairs of lines (names, then values) of /proc/net/snmp; 0 when absent.
+func snmpField(text, protocol, field string) uint64 {
+	var names []string
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] != protocol {
+			continue
+		}
+		if names == nil {
+			names = words
+			continue
+		}
+		for i, n := range names {
+			if n == field && i < len(words) {
+				var v uint64
+				fmt.Sscan(words[i], &v)
+				return v
+			}
+		}
+	}
+	return 0
+}
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Microseconds()) / 1000
+}

@@ -1,0 +1,160 @@
+package measure
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"bondrepro/reproducer/result"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// listener hears what the kernel says of the slaves' links and qdiscs while a run is on. Samples would miss
+// what happens between two of them.
+type listener struct {
+	socket *nl.NetlinkSocket
+	slaves []int // ifindex
+	stop   chan struct{}
+	done   sync.WaitGroup
+
+	mu     sync.Mutex
+	events []heard
+	lost   bool
+}
+
+type heard struct {
+	at    time.Time
+	event result.Event
+}
+
+// listen subscribes in the calling thread's namespace and reads until close.
+func listen(slaves []int) (*listener, error) {
+	socket, err := nl.Subscribe(unix.NETLINK_ROUTE, unix.RTNLGRP_LINK, unix.RTNLGRP_TC)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to link and tc notifications: %w", err)
+	}
+	if err := socket.SetReceiveTimeout(&unix.Timeval{Usec: 50_000}); err != nil {
+		socket.Close()
+		return nil, fmt.Errorf("subscribe to link and tc notifications: %w", err)
+	}
+	l := &listener{socket: socket, slaves: slaves, stop: make(chan struct{})}
+	l.done.Go(l.read)
+	return l, nil
+}
+
+func (l *listener) read() {
+	up := make([]bool, len(l.slaves))
+	for i := range up {
+		up[i] = true // bondctl made sure
+	}
+	for {
+		messages, _, err := l.socket.Receive()
+		if errors.Is(err, unix.ENOBUFS) {
+			l.mu.Lock()
+			l.lost = true
+			l.mu.Unlock()
+		}
+		now := time.Now()
+		for _, m := range messages {
+			if e, ok := decodeNotification(m.Header.Type, m.Data, l.slaves, up); ok {
+				l.add(now, e)
+			}
+		}
+		select {
+		case <-l.stop:
+			return
+		default:
+		}
+	}
+}
+
+func (l *listener) add(at time.Time, e result.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, heard{at, e})
+}
+
+// close stops listening and returns what was heard, timed from began.
+func (l *listener) close(began time.Time) ([]result.Event, error) {
+	time.Sleep(60 * time.Millisecond) // one receive timeout: what was sent before now has been read
+	close(l.stop)
+	l.done.Wait()
+	l.socket.Close()
+	if l.lost {
+		return nil, errors.New("the kernel dropped link or tc notifications: a change of a slave could have been missed")
+	}
+	events := make([]result.Event, 0, len(l.events))
+	for _, h := range l.events {
+		h.event.AtMS = milliseconds(h.at.Sub(began))
+		events = append(events, h.event)
+	}
+	return events, nil
+}
+
+const lowerUp = unix.IFF_UP | unix.IFF_LOWER_UP
+
+// decodeNotification turns an rtnetlink message about one of the slaves into an event. up holds each slave's
+// last state and is updated: a link message that changes nothing is no event.
+func decodeNotification(kind uint16, data []byte, slaves []int, up []bool) (result.Event, bool) {
+	// ifinfomsg and tcmsg both have the ifindex at offset 4 (rtnetlink(7)); ifi_flags follow it.
+	if len(data) < 12 {
+		return result.Event{}, false
+	}
+	slave := slices.Index(slaves, int(int32(binary.NativeEndian.Uint32(data[4:]))))
+	if slave < 0 {
+		return result.Event{}, false
+	}
+	switch kind {
+	case unix.RTM_NEWLINK:
+		flags := binary.NativeEndian.Uint32(data[8:])
+		is := flags&lowerUp == lowerUp
+		if is == up[slave] {
+			return result.Event{}, false
+		}
+		up[slave] = is
+		if is {
+			return result.Event{Kind: result.EventLinkUp, Slave: slave, Text: "the slave is up with carrier again"}, true
+		}
+		why := "lost carrier"
+		if flags&unix.IFF_UP == 0 {
+			why = "was set down"
+		}
+		return result.Event{Kind: result.EventLinkDown, Slave: slave, Text: "the slave " + why}, true
+	case unix.RTM_DELLINK:
+		return result.Event{Kind: result.EventLinkDown, Slave: slave, Text: "the slave's interface was deleted"}, true
+	case unix.RTM_NEWQDISC:
+		return result.Event{Kind: result.EventQdiscReplaced, Slave: slave, Text: "a qdisc was installed on the slave"}, true
+	case unix.RTM_DELQDISC:
+		return result.Event{Kind: result.EventQdiscReplaced, Slave: slave, Text: "a qdisc of the slave was deleted"}, true
+	}
+	return result.Event{}, false
+}
+
+// carrierChanges is IFLA_CARRIER_CHANGES of an interface (Linux 3.15).
+func carrierChanges(ifindex int) (uint32, error) {
+	request := nl.NewNetlinkRequest(unix.RTM_GETLINK, 0)
+	message := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	message.Index = int32(ifindex)
+	request.AddData(message)
+	answers, err := request.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWLINK)
+	if err != nil {
+		return 0, fmt.Errorf("ip link show: interface %d: %w", ifindex, err)
+	}
+	for _, a := range answers {
+		attrs, err := nl.ParseRouteAttr(a[unix.SizeofIfInfomsg:])
+		if err != nil {
+			return 0, fmt.Errorf("ip link show: interface %d: %w", ifindex, err)
+		}
+		for _, attr := range attrs {
+			if attr.Attr.Type == unix.IFLA_CARRIER_CHANGES && len(attr.Value) >= 4 {
+				return binary.NativeEndian.Uint32(attr.Value), nil
+			}
+		}
+	}
+	return 0, nil
+}

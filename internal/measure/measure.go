@@ -1,0 +1,305 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"bondrepro/bondctl"
+	"bondrepro/internal/traffic"
+	"bondrepro/qdiscstat"
+	"bondrepro/reproducer/result"
+)
+
+// place is a topology that is up, with everything needed to measure on it.
+type place struct {
+	client *bondctl.Client
+	conn   *qdiscstat.Conn
+	spec   bondctl.Spec
+	state  *bondctl.State
+}
+
+// up builds the job's topology in the calling thread's namespace. The caller calls down.
+func up(ctx context.Context, job Job) (*place, error) {
+	names, err := slaveNames(job.Slaves)
+	if err != nil {
+		return nil, err
+	}
+	client, err := bondctl.Open()
+	if err != nil {
+		return nil, err
+	}
+	p := &place{client: client, spec: spec(job.Scenario, names)}
+	if p.state, err = client.Up(ctx, p.spec); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	if p.conn, err = qdiscstat.Open(); err != nil {
+		return nil, errors.Join(err, p.down())
+	}
+	return p, nil
+}
+
+func (p *place) down() error {
+	errs := []error{p.client.Down(p.spec.Name), p.client.Close()}
+	if p.conn != nil {
+		errs = append(errs, p.conn.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (p *place) path() *path {
+	counters := &path{conn: p.conn, bond: p.state.Ifindex, orphan: p.spec.Orphan}
+	for _, s := range p.state.Slaves {
+		counters.slaves = append(counters.slaves, s.Ifindex)
+	}
+	return counters
+}
+
+// ProbeTopology builds the job's topology, finds what one packet is charged to its socket, and takes the
+// topology down again. The lines must be stopped, or packets leave before their charge can be read.
+func ProbeTopology(ctx context.Context, job Job) (probe Probe, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p, err := up(ctx, job)
+	if err != nil {
+		return Probe{}, err
+	}
+	defer func() { err = errors.Join(err, p.down()) }()
+	config := trafficConfig(job, p.state.Ifindex)
+	if probe.Truesize, err = traffic.MeasureTruesize(config); err != nil {
+		return Probe{}, err
+	}
+	group, err := traffic.Open(config)
+	if err != nil {
+		return Probe{}, err
+	}
+	probe.SndBuf = group.SndBuf()
+	probe.Bond, probe.Slaves = recorded(p.spec, p.state)
+	return probe, group.Close()
+}
+
+// Measure runs the job: topology up, quiet, send and sample, drain, quiet, topology down.
+func Measure(ctx context.Context, job Job) (rec result.Recording, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p, err := up(ctx, job)
+	if err != nil {
+		return rec, err
+	}
+	defer func() { err = errors.Join(err, p.down()) }()
+
+	rec = result.Recording{Arm: job.Arm, Run: job.Run, Started: time.Now(), Truesize: job.Truesize, LineRate: job.LineRate}
+	rec.Bond, rec.Slaves = recorded(p.spec, p.state)
+	group, err := traffic.Open(trafficConfig(job, p.state.Ifindex))
+	if err != nil {
+		return rec, err
+	}
+	defer func() { err = errors.Join(err, group.Close()) }()
+
+	m := &measurement{job: job, place: p, path: p.path(), group: group, rec: &rec}
+	for _, s := range p.state.Slaves {
+		m.completes = append(m.completes, s.CountsCompletions)
+	}
+	m.faults = newFaults(job.Scenario, p.client, group, p.state.Slaves)
+	return rec, m.run(ctx)
+}
+
+// measurement is one run on a topology that is up.
+type measurement struct {
+	job       Job
+	place     *place
+	path      *path
+	group     *traffic.Group
+	faults    *faults
+	completes []bool
+	rec       *result.Recording
+	outq      []int
+}
+
+func (m *measurement) run(ctx context.Context) error {
+	if err := m.waitStill(ctx); err != nil {
+		return err
+	}
+	ears, err := listen(m.path.slaves)
+	if err != nil {
+		return err
+	}
+	began, err := m.send(ctx)
+	events, lost := ears.close(began)
+	if err := errors.Join(err, lost); err != nil {
+		return err
+	}
+	m.rec.Events = append(events, m.faults.made...)
+	return nil
+}
+
+// send is the run from quiet to quiet. It returns when the first packet was sent.
+func (m *measurement) send(ctx context.Context) (began time.Time, err error) {
+	if m.rec.Before, err = m.path.snapshot(); err != nil {
+		return began, err
+	}
+	var before reading
+	if err := m.path.read(&before); err != nil {
+		return began, err
+	}
+	if err := m.faults.due(0); err != nil {
+		return began, err
+	}
+	m.group.Start(ctx)
+	ended := make(chan []result.Sender, 1)
+	go func() { ended <- m.group.Wait() }()
+	select {
+	case <-m.group.Began():
+	case m.rec.Senders = <-ended:
+		return began, errors.New("no sender sent anything")
+	}
+	began = time.Now()
+	s, err := m.sample(ctx, began, before, ended)
+	if err != nil {
+		return began, err
+	}
+	m.rec.Series = s.series
+	if err := ctx.Err(); err != nil {
+		return began, fmt.Errorf("measurement cancelled: %w", err)
+	}
+	if m.rec.Drain, err = m.drain(ctx, &before); err != nil {
+		return began, err
+	}
+	m.rec.After, err = m.path.snapshot()
+	return began, err
+}
+
+// sample polls until the senders have ended, and makes the faults.
+func (m *measurement) sample(ctx context.Context, began time.Time, before reading, ended <-chan []result.Sender) (*sampler, error) {
+	interval := m.job.Scenario.Sampling.Interval.D()
+	s := newSampler(before, int(m.job.Scenario.Traffic.Duration.D()/interval)+16)
+	now := copyReading(before)
+	maxOutq := make([]int, m.job.Scenario.Traffic.Senders)
+	var failure error
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	for next := began.Add(interval); ; {
+		select {
+		case m.rec.Senders = <-ended:
+			for i := range m.rec.Senders {
+				m.rec.Senders[i].MaxOutq = maxOutq[m.rec.Senders[i].Index]
+			}
+			return s, failure
+		case <-timer.C:
+		}
+		if failure == nil {
+			failure = m.poll(began, s, &now, maxOutq)
+		}
+		late := time.Since(next)
+		if missed := int(late / interval); missed > 0 {
+			s.series.Missed += missed
+			next = next.Add(time.Duration(missed) * interval)
+		}
+		next = next.Add(interval)
+		timer.Reset(time.Until(next))
+	}
+}
+
+func (m *measurement) poll(began time.Time, s *sampler, now *reading, maxOutq []int) error {
+	at := time.Since(began)
+	if err := m.faults.due(at); err != nil {
+		return err
+	}
+	m.outq = m.group.Outq(m.outq[:0])
+	var sum int64
+	for i, q := range m.outq {
+		sum += int64(q)
+		maxOutq[i] = max(maxOutq[i], q)
+	}
+	err := m.path.read(now)
+	if errors.Is(err, qdiscstat.ErrInterrupted) {
+		s.series.Missed++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.add(at, sum, now, m.path.orphan)
+	return nil
+}
+
+// waitStill waits until no counter has moved for the settle time: a bond that just came up announces itself.
+func (m *measurement) waitStill(ctx context.Context) error {
+	var last, now reading
+	if err := m.path.read(&last); err != nil {
+		return err
+	}
+	_, err := poll(ctx, func() (bool, error) {
+		if err := m.path.read(&now); err != nil {
+			return false, err
+		}
+		still := m.still(&last, &now)
+		last = copyReading(now)
+		return still, nil
+	})
+	return err
+}
+
+func (m *measurement) still(last, now *reading) bool {
+	if last.into != now.into {
+		return false
+	}
+	for i := range now.slaves {
+		if last.slaves[i].link.TxPackets != now.slaves[i].link.TxPackets {
+			return false
+		}
+	}
+	backlog, _ := m.path.busy(last, now, m.completes)
+	return backlog == 0
+}
+
+// drain waits until nothing is left between the sockets and the wire.
+func (m *measurement) drain(ctx context.Context, before *reading) (result.Drain, error) {
+	start := time.Now()
+	var now reading
+	var backlog uint32
+	var outq int
+	quiet, err := poll(ctx, func() (bool, error) {
+		if err := m.path.read(&now); err != nil {
+			return false, err
+		}
+		var inDriver uint64
+		backlog, inDriver = m.path.busy(before, &now, m.completes)
+		m.outq = m.group.Outq(m.outq[:0])
+		outq = 0
+		for _, q := range m.outq {
+			outq += q
+		}
+		return backlog == 0 && outq == 0 && inDriver == 0, nil
+	})
+	return result.Drain{Quiet: quiet, TookMS: milliseconds(time.Since(start)), Backlog: backlog, Outq: outq}, err
+}
+
+// poll asks every 10 ms until the answer has been yes for the settle time, at most drainLimit long.
+func poll(ctx context.Context, ask func() (bool, error)) (bool, error) {
+	deadline := time.Now().Add(drainLimit)
+	since := time.Now()
+	for {
+		yes, err := ask()
+		if err != nil {
+			return false, err
+		}
+		now := time.Now()
+		if !yes {
+			since = now
+		}
+		if now.Sub(since) >= settle {
+			return true, nil
+		}
+		if now.After(deadline) {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,61 @@
+// Package progress shows what is being done: one line with a spinner on a terminal, plain lines elsewhere.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/sys/unix"
+)
+
+// Shower shows progress until Stop.
+type Shower struct {
+	show func(text string)
+	stop func()
+}
+
+// New shows on f, as a terminal where it is one.
+func New(f *os.File) *Shower {
+	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {
+		return Lines(f)
+	}
+	return spinner(f)
+}
+
+// Lines writes each text as a line with the seconds since the start before it.
+func Lines(w io.Writer) *Shower {
+	start := time.Now()
+	return &Shower{
+		show: func(text string) { fmt.Fprintf(w, "%5.1f s  %s\n", time.Since(start).Seconds(), text) },
+		stop: func() {},
+	}
+}
+
+func spinner(w io.Writer) *Shower {
+	var text atomic.Value
+	text.Store("")
+	pool := mpb.New(mpb.WithOutput(w), mpb.WithRefreshRate(120*time.Millisecond))
+	bar := pool.New(0, mpb.SpinnerStyle(),
+		mpb.AppendDecorators(
+			decor.Elapsed(decor.ET_STYLE_MMSS),
+			decor.Any(func(decor.Statistics) string { return "  " + text.Load().(string) }),
+		))
+	return &Shower{
+		show: func(t string) { text.Store(t) },
+		stop: func() {
+			bar.Abort(true)
+			pool.Wait()
+		},
+	}
+}
+
+// Show replaces what is shown.
+func (s *Shower) Show(text string) { s.show(text) }
+
+// Stop clears the line of a terminal; what comes after on the same file starts at its beginning.
+func (s *Shower) Stop() { s.stop() }

@@ -1,0 +1,46 @@
+package testbed
+
+import (
+	"errors"
+
+	"bondrepro/internal/kernel"
+	"bondrepro/internal/vm"
+)
+
+// KernelError says that the kernel in the guest failed by itself: it panicked, hangs, or lacks what a
+// measurement can't do without.
+type KernelError struct {
+	Reason string
+	Err    error
+}
+
+func (e *KernelError) Error() string { return e.Reason }
+
+// Unwrap gives the cause.
+func (e *KernelError) Unwrap() error { return e.Err }
+
+// UsageError says that what was asked for is no kernel, or can't be done with it.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// classify sorts the errors of the rooms below.
+func classify(err error) error {
+	var missing *kernel.MissingModulesError
+	var dead *vm.KernelError
+	var usage *kernel.UsageError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &missing):
+		return &KernelError{Reason: missing.Error(), Err: err}
+	case errors.As(err, &dead):
+		return &KernelError{Reason: dead.Error(), Err: err}
+	case errors.As(err, &usage):
+		return &UsageError{Err: err}
+	}
+	return err
+}

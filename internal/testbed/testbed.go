@@ -1,0 +1,40 @@
+// Package testbed makes the place a scenario runs in, and measures there. A guest in QEMU (vm) is the one
+// place this version makes.
+package testbed
+
+import (
+	"context"
+
+	"bondrepro/internal/measure"
+	"bondrepro/reproducer/result"
+)
+
+// Testbed is a place that is up. Not for concurrent use. Whoever opened it closes it.
+type Testbed interface {
+	// Guest is what booted; nil where nothing was booted.
+	Guest() *result.Guest
+	// Host is the machine below.
+	Host() result.Host
+	// Slaves are the MAC addresses a job may name.
+	Slaves() []string
+	// Lacks tells whether the kernel is known to lack a module that a scenario can do without (netem).
+	Lacks(module string) bool
+	// Probe builds the job's topology on stopped lines. Errors are *measure.Fault or of the testbed.
+	Probe(ctx context.Context, job measure.Job) (measure.Probe, error)
+	// Measure runs the job with the lines at job.LineRate (none: as fast as they go), from quiet to quiet at
+	// both ends. Errors are *measure.Fault or of the testbed.
+	Measure(ctx context.Context, job measure.Job) (result.Recording, error)
+	Close() error
+}
+
+// Options say which place to make.
+type Options struct {
+	Kernel     string            // --kernel
+	ModulesDir string            // --modules
+	Modules    map[string]string // --module NAME=FILE
+	QEMU       string            // program; empty: qemu-system-x86_64 from $PATH
+	Pcap       string            // file for every frame at the wire; empty: none
+	NICs       int
+	Qdiscs     []string          // of the slaves, so that their modules are there
+	Progress   func(text string) // what is being done; never nil
+}

@@ -1,0 +1,255 @@
+package testbed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"bondrepro/internal/guestproto"
+	"bondrepro/internal/kernel"
+	"bondrepro/internal/measure"
+	"bondrepro/internal/vm"
+	"bondrepro/reproducer/result"
+)
+
+// neededModules are those no measurement can do without.
+var neededModules = []string{"virtio_pci", "virtio_net", "bonding", "sch_ingress", "cls_matchall", "act_gact"}
+
+// usefulModules make a control or an option possible; a kernel may lack them.
+var usefulModules = []string{"sch_netem"}
+
+// qdiscModules are the modules of the qdiscs a scenario may give its slaves; the others are part of every
+// kernel (net/sched/sch_generic.c, sch_fifo.c).
+var qdiscModules = map[string]string{"fq": "sch_fq", "fq_codel": "sch_fq_codel"}
+
+// sysctls keep the guest quiet: no IPv6 neighbour discovery, which would put foreign frames into the ledger.
+var sysctls = map[string]string{
+	"net.ipv6.conf.all.disable_ipv6":     "1",
+	"net.ipv6.conf.default.disable_ipv6": "1",
+}
+
+// moduleParams: without max_bonds=0 bonding makes a bond0 of its own, in balance-rr.
+var moduleParams = map[string]string{"bonding": "max_bonds=0"}
+
+const (
+	// spareTime is what a measurement may take on top of its traffic on a slow machine.
+	spareTime = 60 * time.Second
+	// wireQuiet is how long the lines must bring nothing before a run's count is closed.
+	wireQuiet = 100 * time.Millisecond
+)
+
+// guestVM is a booted kernel whose slaves' other ends are in this process.
+type guestVM struct {
+	machine *vm.Machine
+	kernel  *kernel.Kernel
+	guest   result.Guest
+	host    result.Host
+	lacks   []string
+	pcap    *os.File
+}
+
+var _ Testbed = (*guestVM)(nil)
+
+// OpenVM boots the kernel the options name and proves which kernel and modules run. No root is needed. Errors
+// are *UsageError, *KernelError, or of the environment.
+func OpenVM(ctx context.Context, o Options) (Testbed, error) {
+	g, err := openVM(ctx, o)
+	if err != nil {
+		return nil, classify(err)
+	}
+	return g, nil
+}
+
+func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
+	o.Progress("looking for the kernel " + o.Kernel)
+	k, err := kernel.Open(ctx, o.Kernel, kernel.Options{ModulesDir: o.ModulesDir, Progress: o.Progress})
+	if err != nil {
+		return nil, err
+	}
+	modules, lacks, err := modulesFor(k, o)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program's own file, which becomes the guest's init: %w", err)
+	}
+	g := &guestVM{kernel: k, lacks: lacks, host: hostFacts()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.Close())
+		}
+	}()
+	o.Progress("booting " + k.Release)
+	g.machine, err = vm.Start(ctx, vm.Config{
+		Image: k.Image, Self: self, Modules: modules, ModuleParams: moduleParams, Sysctls: sysctls,
+		NICs: o.NICs, QEMU: o.QEMU, Progress: o.Progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Pcap != "" {
+		if g.pcap, err = os.Create(o.Pcap); err != nil {
+			return nil, &UsageError{Err: fmt.Errorf("--pcap: %w", err)}
+		}
+		if err := g.machine.Wire().Pcap(g.pcap); err != nil {
+			return nil, err
+		}
+	}
+	g.host.QEMU = g.machine.QEMUVersion()
+	g.guest, err = describe(k, modules, g.machine)
+	return g, err
+}
+
+// modulesFor resolves what to load, and which useful modules the kernel is known to lack.
+func modulesFor(k *kernel.Kernel, o Options) (modules []kernel.Module, lacks []string, err error) {
+	names := slices.Clone(neededModules)
+	for _, q := range o.Qdiscs {
+		if m, ok := qdiscModules[q]; ok {
+			names = append(names, m)
+		}
+	}
+	for name := range o.Modules {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range usefulModules {
+		_, err := k.Resolve([]string{name}, nil)
+		var missing *kernel.MissingModulesError
+		switch {
+		case errors.As(err, &missing):
+			lacks = append(lacks, name)
+		case err != nil:
+			return nil, nil, err
+		default:
+			names = append(names, name)
+		}
+	}
+	modules, err = k.Resolve(names, o.Modules)
+	return modules, lacks, err
+}
+
+// describe is the proof: the guest's own account of what runs, against the files it was given.
+func describe(k *kernel.Kernel, modules []kernel.Module, m *vm.Machine) (result.Guest, error) {
+	hello := m.Hello()
+	g := result.Guest{
+		Kernel: hello.Release, Version: strings.TrimSpace(hello.Version), BuildID: hello.BuildID,
+		Accelerator: m.Accelerator(), AcceleratorWhy: m.AcceleratorWhy(), CPUs: hello.CPUs, MemoryMB: hello.MemoryMB,
+		BootMS: float64(m.BootTime().Milliseconds()), Tainted: hello.Tainted,
+	}
+	if hello.Release != k.Release {
+		return g, &KernelError{Reason: fmt.Sprintf("the guest runs %s, but the kernel given is %s", hello.Release, k.Release)}
+	}
+	if want := k.BuildID(); want != "" && hello.BuildID != "" && want != hello.BuildID {
+		return g, &KernelError{Reason: fmt.Sprintf("the guest's kernel has the build id %s, but the one given has %s", hello.BuildID, want)}
+	}
+	for _, p := range hello.Problems {
+		if err := problem(p, modules); err != nil {
+			return g, err
+		}
+	}
+	for _, given := range modules {
+		loaded, ok := hello.Module(given.Name)
+		if !ok {
+			return g, &KernelError{Reason: fmt.Sprintf("the module %s was given to the guest but is not loaded there", given.Name)}
+		}
+		proven := given.BuildID != "" && loaded.BuildID == given.BuildID
+		if given.Swapped && !proven {
+			return g, &KernelError{Reason: fmt.Sprintf("the guest's %s has the build id %q, but the file %s has %q: it is not the module under test that runs", given.Name, loaded.BuildID, given.File, given.BuildID)}
+		}
+		g.Modules = append(g.Modules, result.Module{
+			Name: given.Name, File: given.File, BuildID: loaded.BuildID, Swapped: given.Swapped, Proven: proven,
+		})
+	}
+	return g, nil
+}
+
+// problem decides what a module or sysctl that did not go in as asked means.
+func problem(p guestproto.Problem, modules []kernel.Module) error {
+	i := slices.IndexFunc(modules, func(m kernel.Module) bool { return m.Name == p.Module })
+	swapped := i >= 0 && modules[i].Swapped
+	switch {
+	case p.Sysctl != "":
+		return nil // a kernel without IPv6 has no sysctl to turn it off
+	case p.AlreadyThere && swapped:
+		return &UsageError{Err: fmt.Errorf("%s is built into this kernel: --module %s=%s can't take its place", p.Module, p.Module, modules[i].File)}
+	case p.AlreadyThere:
+		return nil
+	}
+	return &KernelError{Reason: p.Text}
+}
+
+func (g *guestVM) Guest() *result.Guest { return &g.guest }
+func (g *guestVM) Host() result.Host    { return g.host }
+func (g *guestVM) Slaves() []string     { return g.machine.MACs() }
+
+func (g *guestVM) Lacks(module string) bool { return slices.Contains(g.lacks, module) }
+
+// Probe stops every line for as long as it takes, so that nothing leaves before its charge was read.
+func (g *guestVM) Probe(ctx context.Context, job measure.Job) (measure.Probe, error) {
+	w := g.machine.Wire()
+	w.SetRates(make([]float64, len(g.machine.MACs())))
+	var probe measure.Probe
+	err := g.call(ctx, measure.KindProbe, job, &probe)
+	w.SetRates(openLines(len(g.machine.MACs())))
+	if err != nil {
+		return probe, err
+	}
+	return probe, w.WaitIdle(ctx, wireQuiet)
+}
+
+func openLines(n int) []float64 { return slices.Repeat([]float64{math.Inf(1)}, n) }
+
+// Measure has the guest measure, and adds what the wire saw.
+func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
+	w := g.machine.Wire()
+	rates := openLines(len(g.machine.MACs()))
+	copy(rates, job.LineRate)
+	w.SetRates(rates)
+	w.Begin(job.Run, job.Scenario.Traffic.Senders)
+	if err := g.call(ctx, measure.KindMeasure, job, &rec); err != nil {
+		return rec, err
+	}
+	if err := w.WaitIdle(ctx, wireQuiet); err != nil {
+		return rec, fmt.Errorf("the lines did not fall quiet after the run: %w", err)
+	}
+	wire := w.End()
+	wire.Slaves = wire.Slaves[:len(job.Slaves)]
+	rec.Wire = &wire
+	return rec, nil
+}
+
+// call has the guest do a job; its refusals come back as *measure.Fault.
+func (g *guestVM) call(ctx context.Context, kind string, job measure.Job, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, job.Scenario.Traffic.Duration.D()+spareTime)
+	defer cancel()
+	var reply measure.Reply
+	if err := g.machine.Call(ctx, kind, job, &reply, nil); err != nil {
+		return classify(err)
+	}
+	if reply.Fault != nil {
+		return reply.Fault
+	}
+	if err := json.Unmarshal(reply.Answer, out); err != nil {
+		return fmt.Errorf("the guest's answer to %s: %w", kind, err)
+	}
+	return nil
+}
+
+func (g *guestVM) Close() error {
+	var errs []error
+	if g.machine != nil {
+		errs = append(errs, g.machine.Close())
+	}
+	if g.pcap != nil {
+		errs = append(errs, g.pcap.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,121 @@
+package reproducer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"bondrepro/internal/measure"
+	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
+)
+
+const (
+	// overfill is how many times over the sender must be able to fill a line chosen by "auto".
+	overfill         = 3
+	capacityDuration = 1000 * time.Millisecond
+	capacityWarmup   = 300 * time.Millisecond
+	leastLineRate    = 1e6 // bits/s
+)
+
+// settleLineRate makes the line rates, one a slave: the scenario's own, or a third of what the sender does
+// on open lines.
+func (s *Session) settleLineRate(ctx context.Context) error {
+	sc := s.config.Scenario
+	rates := sc.Topology.Slaves.LineRate
+	if !rates.Auto {
+		s.config.LineRate = spread(rates.BitsPerSecond, sc.Topology.Slaves.Count)
+		s.config.LineRateWhy = "as the scenario says"
+		return nil
+	}
+	s.options.Progress("measuring what the sender can do on open lines")
+	rec, err := s.measure(ctx, "capacity", capacityScenario(sc), nil)
+	if err != nil {
+		return err
+	}
+	capacity := lineCapacity(rec)
+	s.config.SenderCapacity = capacity
+	rate := math.Floor(capacity/overfill/1e6) * 1e6
+	if rate < leastLineRate {
+		return &KernelError{Reason: fmt.Sprintf("the sender brought only %.0f bit/s to an open line, too little to choose a line rate: give topology.slaves.line_rate", capacity)}
+	}
+	s.config.LineRate = spread([]float64{rate}, sc.Topology.Slaves.Count)
+	s.config.LineRateWhy = fmt.Sprintf("auto: a third of the %.0f Mbit/s the sender brings to an open line", capacity/1e6)
+	return nil
+}
+
+// spread gives one rate a slave from a list of one for all, or one a slave.
+func spread(rates []float64, slaves int) []float64 {
+	if len(rates) == 1 {
+		return slices.Repeat(rates, slaves)
+	}
+	return slices.Clone(rates)
+}
+
+// capacityScenario is the scenario's sender, unpaced and undisturbed, for a second.
+func capacityScenario(sc scenarios.Scenario) scenarios.Scenario {
+	sc.Traffic.Rate = scenarios.Rate{}
+	sc.Traffic.Duration = scenarios.Duration(capacityDuration)
+	sc.Traffic.Warmup = scenarios.Duration(capacityWarmup)
+	sc.Orphan = scenarios.OrphanNone
+	sc.Faults = nil
+	return sc
+}
+
+// lineCapacity is the mean rate, after the warm-up, over the lines that carried traffic, in bits/s.
+func lineCapacity(rec result.Recording) float64 {
+	if rec.Wire == nil {
+		return 0
+	}
+	var sum float64
+	var lines int
+	for _, w := range rec.Wire.Slaves {
+		if rate := windowRate(w); rate > 0 {
+			sum += rate
+			lines++
+		}
+	}
+	if lines == 0 {
+		return 0
+	}
+	return sum / float64(lines)
+}
+
+// windowRate is a line's rate between the capacity run's warm-up and its end.
+func windowRate(w result.WireSlave) float64 {
+	from, to := -1, -1
+	for i, at := range w.AtMS {
+		if from < 0 && at >= float64(capacityWarmup.Milliseconds()) {
+			from = i
+		}
+		if at <= float64(capacityDuration.Milliseconds()) {
+			to = i
+		}
+	}
+	if from < 0 || to <= from {
+		return 0
+	}
+	seconds := (w.AtMS[to] - w.AtMS[from]) / 1000
+	return float64(w.CumBytes[to]-w.CumBytes[from]) * 8 / seconds
+}
+
+// probe learns what one packet is charged, before the preflight is printed.
+func (s *Session) probe(ctx context.Context) error {
+	s.options.Progress("measuring what a packet is charged to its socket")
+	probe, err := s.place.Probe(ctx, s.job("probe", s.config.Scenario, nil))
+	if err != nil {
+		return fromPlace(err)
+	}
+	s.known = probe
+	return nil
+}
+
+func (s *Session) job(arm string, sc scenarios.Scenario, rates []float64) measure.Job {
+	s.runs++
+	return measure.Job{
+		Arm: arm, Run: s.firstRun + s.runs, Scenario: sc, LineRate: rates, Truesize: s.known.Truesize,
+		Slaves: s.place.Slaves()[:sc.Topology.Slaves.Count],
+	}
+}

@@ -1,0 +1,255 @@
+// Package reproducer is the experiment: it opens a place to measure in, measures the arms of a scenario there,
+// and has them judged.
+package reproducer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"bondrepro/internal/judge"
+	"bondrepro/internal/measure"
+	"bondrepro/internal/testbed"
+	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
+)
+
+// Options say what to measure and where. Only Scenario is required.
+type Options struct {
+	Scenario scenarios.Scenario // validated
+	Set      []string           // the --set assignments already applied to it, for the record
+	Testbed  string             // vm or auto; empty is auto
+	Kernel   string             // a .deb, a bzImage, a built tree, deb:PACKAGE, host
+	// ModulesDir holds the modules of a bare bzImage.
+	ModulesDir string
+	// Modules put a file in place of a module of the kernel's: NAME: FILE.
+	Modules   map[string]string
+	QEMU      string // program; empty: qemu-system-x86_64 from $PATH
+	Pcap      string // file that gets every frame at the wire; empty: none
+	NoControl bool
+	Version   string // of the tool, for the record
+	// Progress is told what is being done; nil is silence.
+	Progress func(text string)
+	// Ready is told the effective configuration, once it is known and before the first run; nil is nobody.
+	Ready func(result.Config, result.Host, *result.Guest, result.Preflight)
+}
+
+// Session is a place that is up: one boot, for any number of measurements. Not for concurrent use.
+type Session struct {
+	options  Options
+	config   result.Config
+	place    testbed.Testbed
+	known    measure.Probe
+	firstRun uint32
+	runs     uint32
+}
+
+// DefaultKernel is what is booted when nobody names a kernel: the distribution's cloud kernel, which is small
+// and has bonding as a module.
+const DefaultKernel = "deb:linux-image-cloud-amd64"
+
+// Open brings the place up and settles everything that must be known before the first run: the line rate and
+// what a packet is charged. The caller closes the session. Errors are *UsageError, *KernelError, or of the
+// environment.
+func Open(ctx context.Context, options Options) (*Session, error) {
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
+	if options.Kernel == "" {
+		options.Kernel = DefaultKernel
+	}
+	bed, why, err := chooseTestbed(options.Testbed)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{options: options, firstRun: rand.Uint32() &^ 0xffff, config: result.Config{
+		Scenario: options.Scenario, Set: options.Set, Testbed: bed, TestbedWhy: why, Kernel: options.Kernel,
+		Modules: options.Modules, NoControl: options.NoControl,
+	}}
+	s.place, err = testbed.OpenVM(ctx, testbed.Options{
+		Kernel: options.Kernel, ModulesDir: options.ModulesDir, Modules: options.Modules, QEMU: options.QEMU,
+		Pcap: options.Pcap, NICs: options.Scenario.Topology.Slaves.Count,
+		Qdiscs: []string{options.Scenario.Topology.Slaves.Qdisc}, Progress: options.Progress,
+	})
+	if err != nil {
+		return s, fromPlace(err)
+	}
+	return s, s.settle(ctx)
+}
+
+func (s *Session) settle(ctx context.Context) error {
+	if err := s.probe(ctx); err != nil {
+		return err
+	}
+	return s.settleLineRate(ctx)
+}
+
+// chooseTestbed names the testbed and says why.
+func chooseTestbed(asked string) (bed, why string, err error) {
+	switch asked {
+	case "vm":
+		return "vm", "asked for", nil
+	case "", "auto":
+		return "vm", "auto: the one testbed of this version", nil
+	}
+	return "", "", &UsageError{Err: fmt.Errorf("--testbed %s: no such testbed in this version; it has vm, and auto, which is vm", asked)}
+}
+
+// Close takes the place down. A session whose Open failed may be closed, too.
+func (s *Session) Close() error {
+	if s.place == nil {
+		return nil
+	}
+	return s.place.Close()
+}
+
+// Config is the effective configuration.
+func (s *Session) Config() result.Config { return s.config }
+
+// Preflight is the sum for an arm's scenario, with what was measured here.
+func (s *Session) Preflight(sc scenarios.Scenario) result.Preflight {
+	ring := 0
+	if len(s.known.Slaves) > 0 {
+		ring = s.known.Slaves[0].Ring
+	}
+	return judge.Preflight(sc, s.known.Truesize, ring)
+}
+
+// Measure runs one arm once, at the session's line rates.
+func (s *Session) Measure(ctx context.Context, arm string, sc scenarios.Scenario) (result.Recording, error) {
+	return s.measure(ctx, arm, sc, s.config.LineRate)
+}
+
+func (s *Session) measure(ctx context.Context, arm string, sc scenarios.Scenario, rates []float64) (result.Recording, error) {
+	rec, err := s.place.Measure(ctx, s.job(arm, sc, rates))
+	return rec, fromPlace(err)
+}
+
+// Run opens a session, measures the scenario's test arm as often as its verdict needs and its positive control
+// once, and judges. A kernel that fails is a verdict (inconclusive, with the reason), not an error.
+func Run(ctx context.Context, options Options) (result.Result, error) {
+	s, err := Open(ctx, options)
+	if s != nil {
+		defer s.Close()
+	}
+	var kernel *KernelError
+	if err != nil && !errors.As(err, &kernel) {
+		return result.Result{}, err
+	}
+	e := &experiment{session: s, test: result.Arm{Name: armTest, Scenario: options.Scenario}}
+	if kernel != nil {
+		e.fail(&e.test, kernel)
+	} else if err := e.measure(ctx); err != nil {
+		return result.Result{}, err
+	}
+	return e.result(), nil
+}
+
+const (
+	armTest    = "test"
+	armControl = "control"
+	// controlTries is how often a control whose guards failed is measured.
+	controlTries = 2
+)
+
+// experiment is one Run under way.
+type experiment struct {
+	session *Session
+	test    result.Arm
+	control *result.Arm
+	broken  bool // the kernel failed: nothing more can be measured
+}
+
+func (e *experiment) measure(ctx context.Context) error {
+	s := e.session
+	e.test.Preflight = s.Preflight(e.test.Scenario)
+	if s.options.Ready != nil {
+		s.options.Ready(s.config, s.place.Host(), s.place.Guest(), e.test.Preflight)
+	}
+	needed := s.config.Scenario.Runs.Needed()
+	for !e.broken && judge.Next(s.config, e.arms()) {
+		s.options.Progress(fmt.Sprintf("test arm: run %d (a good kernel is told by %d clean ones)", len(e.test.Runs)+1, needed))
+		if err := e.once(ctx, &e.test); err != nil {
+			return err
+		}
+	}
+	return e.measureControl(ctx)
+}
+
+// measureControl measures the arm that must be BAD here, so that "nothing was dropped" means something.
+func (e *experiment) measureControl(ctx context.Context) error {
+	s := e.session
+	if e.broken || s.config.NoControl || len(s.config.Scenario.Control) == 0 {
+		return nil
+	}
+	sc, err := e.controlScenario()
+	if err != nil {
+		return &UsageError{Err: err}
+	}
+	e.control = &result.Arm{Name: armControl, Scenario: sc, Preflight: s.Preflight(sc)}
+	for try := 0; try < controlTries && !e.broken && !lastValid(*e.control); try++ {
+		s.options.Progress("positive control: an arm that must be bad here")
+		if err := e.once(ctx, e.control); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// controlScenario is the scenario's own control or, where the kernel has no netem, the weaker one: a queue so
+// short that drops show even with back-pressure.
+func (e *experiment) controlScenario() (scenarios.Scenario, error) {
+	sc, err := e.session.config.Scenario.ControlArm()
+	if err == nil && sc.Orphan == scenarios.OrphanNetem && e.session.place.Lacks("sch_netem") {
+		sc.Orphan = scenarios.OrphanNone
+		err = sc.Set("topology.slaves.txqueuelen=8")
+	}
+	return sc, err
+}
+
+func lastValid(arm result.Arm) bool {
+	return len(arm.Runs) > 0 && arm.Runs[len(arm.Runs)-1].Judgement.Valid
+}
+
+// once measures an arm and has the run judged. A kernel that fails meanwhile is recorded.
+func (e *experiment) once(ctx context.Context, arm *result.Arm) error {
+	rec, err := e.session.Measure(ctx, arm.Name, arm.Scenario)
+	var kernel *KernelError
+	if errors.As(err, &kernel) {
+		e.fail(arm, kernel)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	arm.Runs = append(arm.Runs, result.Run{Recording: rec, Judgement: judge.Run(arm.Scenario, arm.Preflight, rec)})
+	return nil
+}
+
+func (e *experiment) fail(arm *result.Arm, kernel *KernelError) {
+	e.broken = true
+	rec := result.Recording{Arm: arm.Name, Started: time.Now(), Failure: kernel.Reason}
+	arm.Runs = append(arm.Runs, result.Run{Recording: rec, Judgement: judge.Run(arm.Scenario, arm.Preflight, rec)})
+}
+
+func (e *experiment) arms() []result.Arm {
+	arms := []result.Arm{e.test}
+	if e.control != nil {
+		arms = append(arms, *e.control)
+	}
+	return arms
+}
+
+func (e *experiment) result() result.Result {
+	s := e.session
+	r := result.Result{
+		Schema: result.Schema, Tool: "bondrepro " + s.options.Version, Created: time.Now().UTC(),
+		Config: s.config, Arms: e.arms(),
+	}
+	if s.place != nil {
+		r.Host, r.Guest = s.place.Host(), s.place.Guest()
+	}
+	return judge.Again(r)
+}
