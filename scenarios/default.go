@@ -1,0 +1,35 @@
+package scenarios
+
+import "time"
+
+// Default is what a file's left-out fields are: bond-multicast-tx itself.
+func Default() Scenario {
+	miimon, layer2 := Duration(100*time.Millisecond), "layer2"
+	return Scenario{
+		Name:     "bond-multicast-tx",
+		Workload: "udp-multicast",
+		Topology: Topology{
+			Bond:   Bond{Mode: "active-backup", Miimon: &miimon, XmitHashPolicy: &layer2},
+			Slaves: Slaves{Count: 2, LineRate: LineRates{Auto: true}, Qdisc: "pfifo_fast", TxQueueLen: 1000},
+			MTU:    9000,
+		},
+		Traffic: Traffic{
+			Groups:   Groups{"239.66.1.1"},
+			Port:     6000,
+			Payload:  4000,
+			Senders:  1,
+			Duration: Duration(3 * time.Second),
+			Warmup:   Duration(500 * time.Millisecond),
+			Batch:    1,
+			Socket:   Socket{Blocking: true, SndBuf: 212992},
+		},
+		Orphan:   "none",
+		Offload:  map[string]string{},
+		Sampling: Sampling{Interval: Duration(10 * time.Millisecond)},
+		Guards:   Guards{LineFull: true, LineTolerance: 0.05, IntoBond: true, SlaveStable: true, QdiscStable: true},
+		Expect:   []string{"slaves.qdisc.dropped == 0", "orphaned == false"},
+		Control:  map[string]any{"orphan": "netem"},
+		Runs:     Runs{SymptomRate: 0.9, Confidence: 0.99, Max: 10},
+		Faults:   []Fault{},
+	}
+}

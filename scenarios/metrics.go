@@ -1,0 +1,82 @@
+package scenarios
+
+import "strings"
+
+// Metric is one figure of a run. Figures of several slaves or senders are summed unless Doc says otherwise.
+type Metric struct {
+	Name string
+	Unit string // packets, frames, bytes, bit/s, ms, share (0 to 1); "" for Bool
+	Doc  string
+	Bool bool // true or false, held as 1 or 0
+}
+
+// Metrics is the one table of metric names: expressions, results and docs/metrics.md are made from it.
+var Metrics = []Metric{
+	{Name: "offered", Unit: "packets", Doc: "What the senders tried to send: ok + eagain + enobufs + errors."},
+	{Name: "ok", Unit: "packets", Doc: "Sends that the kernel took."},
+	{Name: "eagain", Unit: "packets", Doc: "Sends refused because the socket's send buffer was full (EAGAIN)."},
+	{Name: "enobufs", Unit: "packets", Doc: "Sends that a qdisc dropped and said so (ENOBUFS, with IP_RECVERR set). These packets went into the bond."},
+	{Name: "errors", Unit: "packets", Doc: "Sends that failed with any other errno."},
+	{Name: "into", Unit: "packets", Doc: "Packets that entered the bond, by the clsact counter on its egress."},
+
+	{Name: "slaves.qdisc.sent", Unit: "packets", Doc: "Packets the slaves' qdiscs gave to their drivers."},
+	{Name: "slaves.qdisc.dropped", Unit: "packets", Doc: "Packets the slaves' qdiscs dropped (tc: dropped)."},
+	{Name: "slaves.qdisc.requeues", Unit: "packets", Doc: "Packets a driver would not take and that were put back (tc: requeues)."},
+	{Name: "slaves.qdisc.overlimits", Unit: "packets", Doc: "Times a shaping qdisc had to hold a packet back (tc: overlimits)."},
+	{Name: "slaves.qdisc.max_qlen", Unit: "packets", Doc: "The longest queue seen in one slave's qdisc."},
+	{Name: "slaves.qdisc.max_backlog", Unit: "bytes", Doc: "The largest backlog seen in one slave's qdisc."},
+	{Name: "slaves.tx_packets", Unit: "packets", Doc: "The slaves' own tx_packets."},
+	{Name: "bond.tx_packets", Unit: "packets", Doc: "The bond's own tx_packets, which is the sum of its slaves' and misses what their qdiscs drop. No verdict rests on it."},
+
+	{Name: "wire.frames", Unit: "frames", Doc: "Our frames that came out at the other end of the slaves."},
+	{Name: "wire.foreign", Unit: "frames", Doc: "Frames at the other end that are not of this run (ARP, IGMP, LACPDU and the like)."},
+	{Name: "wire.lost", Unit: "packets", Doc: "Sequence numbers that were sent and never came out, less the drops that were counted."},
+	{Name: "wire.duplicates", Unit: "frames", Doc: "Sequence numbers that came out more often than the mode sends them."},
+	{Name: "wire.reordered", Unit: "frames", Doc: "Frames that came out after a later one of the same sender."},
+
+	{Name: "outq.max", Unit: "bytes", Doc: "The most that was charged to one socket (SIOCOUTQ)."},
+	{Name: "uncharged.median", Unit: "packets", Doc: "Packets in flight that no socket was charged for, median over the samples."},
+	{Name: "uncharged.max", Unit: "packets", Doc: "The same, greatest sample."},
+	{Name: "in_flight.median", Unit: "packets", Doc: "Packets in the bond that were neither dropped nor completed, median over the samples."},
+	{Name: "orphaned", Bool: true, Doc: "True when uncharged.median is above max(8, 10 % of in_flight.median): back-pressure is lost."},
+	{Name: "blocked.share", Unit: "share", Doc: "Share of the senders' time spent waiting for the send buffer."},
+
+	{Name: "rate.achieved", Unit: "bit/s", Doc: "What came out of all slaves after the warm-up, layer-2 bytes without FCS and inter-packet gap."},
+	{Name: "rate.line", Unit: "bit/s", Doc: "The line rate of the slaves that carry traffic, counted in the same way."},
+	{Name: "rate.offered", Unit: "bit/s", Doc: "What the senders tried to send after the warm-up, counted in the same way."},
+
+	{Name: "ledger.remainder", Unit: "packets", Doc: "What the ledger can't account for: the absolute remainders of its hops, added up."},
+	{Name: "drain.quiet", Bool: true, Doc: "True when queues and sockets were empty within 5 s after the last send."},
+	{Name: "drain.ms", Unit: "ms", Doc: "How long that took."},
+}
+
+// FindMetric is the metric of that name.
+func FindMetric(name string) (Metric, bool) {
+	for _, m := range Metrics {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+func metricNames() []string {
+	names := make([]string, len(Metrics))
+	for i, m := range Metrics {
+		names[i] = m.Name
+	}
+	return names
+}
+
+// nearestMetric is nearest for metric names, which may also be meant by their last part.
+func nearestMetric(word string) string {
+	if near := nearest(word, metricNames()); near != "" {
+		return near
+	}
+	for _, name := range metricNames() {
+		if strings.HasSuffix(name, "."+word) {
+			return name
+		}
+	}
+	return ""
+}

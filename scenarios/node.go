@@ -1,0 +1,95 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// stringValue is the text of a string node.
+func stringValue(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	}
+	return "", false
+}
+
+// integerValue is the value of an integer node that fits.
+func integerValue(n ast.Node) (int64, bool) {
+	i, ok := n.(*ast.IntegerNode)
+	if !ok {
+		return 0, false
+	}
+	switch v := i.Value.(type) {
+	case int64:
+		return v, true
+	case uint64:
+		return int64(v), v <= math.MaxInt64
+	}
+	return 0, false
+}
+
+// scalarText is what stands in the file for a scalar that has a text form of its own.
+func scalarText(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		return stringValue(n)
+	case *ast.IntegerNode:
+		return fmt.Sprint(n.Value), true
+	case *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// kindOf names what a node is, in words, for errors.
+func kindOf(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		s, _ := stringValue(n)
+		return fmt.Sprintf("the text %q", s)
+	case *ast.IntegerNode, *ast.FloatNode:
+		return "the number " + n.GetToken().Value
+	case *ast.BoolNode:
+		return n.GetToken().Value
+	case *ast.SequenceNode:
+		return "a list"
+	case ast.MapNode:
+		return "a group of fields"
+	case *ast.InfinityNode, *ast.NanNode:
+		return "no finite number"
+	case *ast.NullNode:
+		return "empty"
+	}
+	return "something else"
+}
+
+// wanted names what a field of this type takes.
+func wanted(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[Duration]():
+		return "a duration such as 100ms"
+	case reflect.TypeFor[Size]():
+		return "a size such as 212992 or 64MiB, or off,"
+	case reflect.TypeFor[Switch]():
+		return "on or off"
+	case reflect.TypeFor[Rate]():
+		return "a rate such as 9gbit or 250kpps, or unpaced,"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	}
+	return "another value"
+}

@@ -1,0 +1,79 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// maxSource bounds a scenario file, in bytes: the YAML library recurses, and no scenario is near it.
+const maxSource = 64 << 10
+
+// Parse reads a scenario file. What it leaves out is as in Default, but for the name, which is then the file's
+// own. file is only used in errors, which are *Error: an unknown field, a wrong type, an impossible value.
+func Parse(file string, src []byte) (Scenario, error) {
+	root, d, err := parseYAML(file, "", src)
+	if err != nil {
+		return Scenario{}, err
+	}
+	s := Default()
+	s.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
+	if err := d.decode(root, "", reflect.ValueOf(&s).Elem()); err != nil {
+		return Scenario{}, err
+	}
+	delete(d.places, "")
+	s.from = d.places
+	if err := s.Validate(); err != nil {
+		return Scenario{}, err
+	}
+	return s, nil
+}
+
+// parseYAML is the syntax tree of src and a decoder for it. prefix is what stands before src in an assignment.
+func parseYAML(file, prefix string, src []byte) (ast.Node, *decoder, error) {
+	d := &decoder{file: file, prefix: prefix, places: origins{}}
+	whole := func(format string, args ...any) error {
+		return &Error{File: file, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case len(src) > maxSource:
+		return nil, nil, whole("is longer than %d bytes, which no scenario is", maxSource)
+	case !utf8.Valid(src):
+		return nil, nil, whole("is not UTF-8 text")
+	}
+	for line := range strings.SplitSeq(string(src), "\n") {
+		d.lines = append(d.lines, strings.TrimSuffix(line, "\r"))
+	}
+	tree, err := parser.ParseBytes(src, 0)
+	if err != nil {
+		return nil, nil, d.syntaxError(err)
+	}
+	if len(tree.Docs) > 1 && tree.Docs[1].Body != nil {
+		return nil, nil, d.errorf(tree.Docs[1].Body, "", "a second document begins here; a file holds one scenario")
+	}
+	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
+		return nil, nil, whole("holds no value")
+	}
+	return tree.Docs[0].Body, d, nil
+}
+
+// syntaxError places an error of the YAML library.
+func (d *decoder) syntaxError(err error) *Error {
+	var syntax yaml.Error
+	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
+		return &Error{File: d.file, Message: "is not YAML: " + firstLine(err.Error())}
+	}
+	return d.errorf(ast.String(syntax.GetToken()), "", "is not YAML: %s", firstLine(syntax.GetMessage()))
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

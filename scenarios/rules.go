@@ -1,0 +1,79 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// problem is a rule that does not hold: the field it is about, where in its value, and a sentence.
+type problem struct {
+	path   string
+	offset int // characters into the value
+	text   string
+}
+
+func bad(path, format string, args ...any) *problem {
+	return &problem{path: path, text: fmt.Sprintf(format, args...)}
+}
+
+// rule returns nil when it holds.
+type rule func(*Scenario) *problem
+
+// rules are all there are but for the control's, in the order they are checked: a later rule may rely on the
+// earlier ones.
+var rules = slices.Concat([]rule{choiceRule, rangeRule}, generalRules, topologyRules, trafficRules, verdictRules)
+
+// broken is the first rule that does not hold, the control left aside.
+func (s *Scenario) broken() *problem {
+	for _, r := range rules {
+		if p := r(s); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// Validate tells whether the scenario is possible, by the first rule that does not hold, as an *Error.
+func (s Scenario) Validate() error {
+	p := s.broken()
+	if p == nil {
+		p = s.brokenControl()
+	}
+	if p == nil {
+		return nil
+	}
+	return s.from.errorAt(p.path, p.offset, p.text)
+}
+
+// choice is a field that takes one of some words.
+type choice struct {
+	path  string
+	value func(*Scenario) *string // nil: the field is not set
+	words []string
+	later []string // words of later versions
+}
+
+var choices = []choice{
+	{"workload", func(s *Scenario) *string { return &s.Workload }, []string{"udp-multicast"}, []string{"stream", "rr", "mixed", "udp", "external"}},
+	{"orphan", func(s *Scenario) *string { return &s.Orphan }, []string{"none", "netem"}, nil},
+	{"topology.bond.mode", func(s *Scenario) *string { return &s.Topology.Bond.Mode }, bondModes, nil},
+	{"topology.bond.xmit_hash_policy", func(s *Scenario) *string { return s.Topology.Bond.XmitHashPolicy }, hashPolicies, nil},
+	{"topology.bond.fail_over_mac", func(s *Scenario) *string { return s.Topology.Bond.FailOverMAC }, []string{"none", "active", "follow"}, nil},
+	{"topology.bond.lacp_rate", func(s *Scenario) *string { return s.Topology.Bond.LACPRate }, []string{"slow", "fast"}, nil},
+	{"topology.slaves.qdisc", func(s *Scenario) *string { return &s.Topology.Slaves.Qdisc }, []string{"pfifo_fast", "pfifo", "fq", "fq_codel"}, nil},
+}
+
+func choiceRule(s *Scenario) *problem {
+	for _, c := range choices {
+		word := c.value(s)
+		switch {
+		case word == nil || slices.Contains(c.words, *word):
+		case slices.Contains(c.later, *word):
+			return bad(c.path, "%q is not in this version; allowed: %s", *word, strings.Join(c.words, ", "))
+		default:
+			return bad(c.path, "%q is not allowed%s (allowed: %s)", *word, didYouMean(*word, c.words), strings.Join(c.words, ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+)
+
+// generalRules are about the scenario's own description.
+var generalRules = []rule{
+	func(s *Scenario) *problem {
+		if s.Name == "" || len(s.Name) > 64 || strings.ContainsFunc(s.Name, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r))
+		}) {
+			return bad("name", "%q is not a name; write 1 to 64 letters, digits, dashes, dots or underscores", s.Name)
+		}
+		return nil
+	},
+	func(s *Scenario) *problem {
+		if strings.ContainsFunc(s.Summary, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return bad("summary", "must be one line of printable text")
+		}
+		return nil
+	},
+}
+
+// verdictRules are about what makes a verdict.
+var verdictRules = []rule{
+	func(s *Scenario) *problem {
+		for i, text := range s.Expect {
+			if _, err := ParseExpr(text); err != nil {
+				p := bad(fmt.Sprintf("expect.%d", i), "%s", sentence(err))
+				var e *Error
+				if errors.As(err, &e) {
+					p.offset = max(e.Column-1, 0)
+				}
+				return p
+			}
+		}
+		return nil
+	},
+	func(s *Scenario) *problem {
+		if r := s.Runs.SymptomRate; !(r > 0 && r <= 1) {
+			return bad("runs.symptom_rate", "%v is not possible; it is a share of the runs of a bad kernel, above 0 and at most 1", r)
+		}
+		if c := s.Runs.Confidence; !(c > 0 && c < 1) {
+			return bad("runs.confidence", "%v is not possible; it is a probability above 0 and below 1", c)
+		}
+		return nil
+	},
+	func(s *Scenario) *problem {
+		if n := s.Runs.Needed(); n > s.Runs.Max {
+			return bad("runs.max", "%d runs can never give good; symptom_rate %v and confidence %v need %d clean runs",
+				s.Runs.Max, s.Runs.SymptomRate, s.Runs.Confidence, n)
+		}
+		return nil
+	},
+}
+
+// brokenControl is what is wrong with the control: it must be something that can be measured, and something else
+// than the test arm.
+func (s *Scenario) brokenControl() *problem {
+	if len(s.Control) == 0 {
+		return nil
+	}
+	for _, path := range sortedKeys(s.Control) {
+		if path == "control" || strings.HasPrefix(path, "control.") {
+			return bad("control."+path, "a control can't set a control")
+		}
+	}
+	arm, p := s.controlArm()
+	if p != nil {
+		return p
+	}
+	if p := arm.broken(); p != nil {
+		return bad("control", "the control arm is not possible: %s %s", p.path, p.text)
+	}
+	test := *s
+	test.Control = map[string]any{}
+	if arm.Equal(test) {
+		return bad("control", "sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none")
+	}
+	return nil
+}
+
+// Needed is how many clean runs good takes: the least n with 1 - (1-SymptomRate)^n >= Confidence.
+func (r Runs) Needed() int {
+	if r.SymptomRate >= 1 {
+		return 1
+	}
+	const rounding = 1e-9 // 0.9 and 0.99 need 2, not 3
+	n := math.Ceil(math.Log(1-r.Confidence)/math.Log1p(-r.SymptomRate) - rounding)
+	if !(n < math.MaxInt32) {
+		return math.MaxInt32
+	}
+	return max(1, int(n))
+}
