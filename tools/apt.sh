@@ -63,9 +63,13 @@ install_packages() {
 	refresh_lists && install_once "$@" || die "apt-get install $* failed; install it by hand."
 }
 
+# install_once PACKAGE...: quiet but for what it wrote when it fails.
 install_once() {
-	as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends "$@" </dev/null >&2
+	local wrote
+	wrote=$(as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends "$@" </dev/null 2>&1) && return
+	tail -n 15 <<<"$wrote" >&2
+	return 1
 }
 
 # present WHAT: a command, a library (lib:NAME.so.N) or a header (file:PATH) is there.
