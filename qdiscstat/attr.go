@@ -46,6 +46,20 @@ func u32(b []byte, off int) uint32 {
 	return native.Uint32(word[:])
 }
 
+// u8 is u32 for 8 bits.
+func u8(b []byte, off int) uint8 {
+	if off >= len(b) {
+		return 0
+	}
+	return b[off]
+}
+
+// u16 is u32 for 16 bits.
+func u16(b []byte, off int) uint16 {
+	word := [2]byte{u8(b, off), u8(b, off+1)}
+	return native.Uint16(word[:])
+}
+
 // u64 is u32 for 64 bits.
 func u64(b []byte, off int) uint64 {
 	if off+8 <= len(b) {

@@ -3,7 +3,6 @@ package qdiscstat
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"time"
 	"unsafe"
 
@@ -61,7 +60,7 @@ func (c *Conn) Ifindex(name string) (int, error) {
 	}
 	copy(ifr.name[:], name)
 	if err := c.ioctl(unix.SIOCGIFINDEX, &ifr); err != nil {
-		return 0, fmt.Errorf("find interface %q: %w", name, os.NewSyscallError("ioctl SIOCGIFINDEX", err))
+		return 0, fmt.Errorf("find interface %q: %w", name, err)
 	}
 	return int(ifr.index), nil
 }
