@@ -127,20 +127,22 @@ func preflightNamed(t *testing.T, r *result.Result) {
 	}
 }
 
-// hopNamed: a hop does not balance, its remainder has the sign given, and it stands in the diagnosis.
+// hopNamed: in two runs the hop through the bond does not balance, its remainder has the sign given, and it stands
+// in the diagnosis.
 func hopNamed(sign int64) check {
+	const through = "through the bond"
 	return func(t *testing.T, r *result.Result) {
 		t.Helper()
-		found := 0
+		uneven := 0
 		for _, run := range arm(t, r, "test").Runs {
 			for _, hop := range run.Judgement.Ledger.Hops {
-				if hop.Remainder*sign > 0 && strings.Contains(findings(r), hop.Name) {
-					found++
+				if hop.Name == through && hop.Remainder*sign > 0 {
+					uneven++
 				}
 			}
 		}
-		if found < 2 {
-			t.Errorf("hops with a remainder that the diagnosis names: %d, want them in two runs: %s", found, findings(r))
+		if uneven < 2 || !strings.Contains(findings(r), through) {
+			t.Errorf("%d runs have a remainder of sign %+d %s, want two and the hop named: %s", uneven, sign, through, findings(r))
 		}
 	}
 }

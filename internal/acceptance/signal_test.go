@@ -22,10 +22,12 @@ func TestSignals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.signal.String(), func(t *testing.T) {
 			tmp, pcap := shortTemp(t), filepath.Join(t.TempDir(), "wire.pcap")
-			in := start(t, tmp, nil, "run", "bond-multicast-tx", "--testbed", "vm", "--kernel", kernelDeb, "--pcap", pcap)
+			in := start(t, tmp, nil, "run", "bond-multicast-tx", "--testbed", "vm", "--kernel", kernelDeb,
+				"--pcap", pcap, "--set", "topology.slaves.line_rate=100mbit")
+			// 4 MiB are a third of a second at that rate.
 			flowing := func() bool {
 				info, err := os.Stat(pcap)
-				return err == nil && info.Size() > 1<<20
+				return err == nil && info.Size() > 4<<20
 			}
 			if !eventually(flowing) {
 				t.Errorf("no packets flow after a minute")
