@@ -114,3 +114,12 @@ const (
 	KindEcho     = "echo" // gives back its body: for measuring the channel
 	NoteOutput   = "output"
 )
+
+// What the guest writes to the kernel's log, each after MarkPrefix, so that the end of the console tells how far
+// it came when nothing else can.
+const (
+	MarkPrefix    = "bondrepro: "
+	MarkUserspace = "userspace reached"
+	MarkLoading   = "loading module " // and its name
+	MarkLoaded    = "modules loaded"
+)

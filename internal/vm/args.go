@@ -1,0 +1,48 @@
+package vm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// QEMU's descriptors: osrun gives extra files the numbers from 3 on.
+const (
+	fdConsole  = 3
+	fdChannel  = 4
+	fdInitrd   = 5
+	fdFirstNIC = 6
+)
+
+// cpus are QEMU's arguments for each accelerator. TCG of QEMU 7.2 crashes Linux 6.12 in kmem_cache_alloc when
+// the CPU has cmpxchg16b.
+var cpus = map[string][]string{
+	KVM: {"-accel", "kvm", "-cpu", "host"},
+	TCG: {"-accel", "tcg,thread=multi", "-cpu", "max,-cx16"},
+}
+
+// kernelArguments: any oops or panic ends the machine (oops=panic, panic=-1, and -no-reboot on QEMU's side), and
+// what the guest writes to /dev/kmsg is never dropped.
+const kernelArguments = "console=ttyS0 panic=-1 oops=panic quiet printk.devkmsg=on net.ifnames=0 mitigations=off"
+
+// arguments are QEMU's for a machine whose initramfs, serial ports and lines are the descriptors above.
+func arguments(c Config, accel string) []string {
+	args := []string{"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-machine", "q35"}
+	args = append(args, cpus[accel]...)
+	args = append(args,
+		"-smp", fmt.Sprint(c.CPUs), "-m", fmt.Sprint(c.MemoryMB),
+		"-kernel", c.Image, "-initrd", fmt.Sprintf("/dev/fd/%d", fdInitrd),
+		"-append", strings.TrimSpace(kernelArguments+" "+c.Append),
+		"-chardev", fmt.Sprintf("socket,id=console,fd=%d", fdConsole), "-serial", "chardev:console",
+		"-chardev", fmt.Sprintf("socket,id=channel,fd=%d", fdChannel), "-serial", "chardev:channel",
+	)
+	for i := range c.NICs {
+		device := fmt.Sprintf("virtio-net-pci,netdev=line%d,mac=%s,romfile=", i, MAC(i))
+		if c.LinkSpeed > 0 {
+			device += fmt.Sprintf(",speed=%d,duplex=full", c.LinkSpeed)
+		}
+		args = append(args,
+			"-netdev", fmt.Sprintf("dgram,id=line%d,local.type=fd,local.str=%d", i, fdFirstNIC+i),
+			"-device", device)
+	}
+	return args
+}

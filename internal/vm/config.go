@@ -1,0 +1,84 @@
+// Package vm boots a kernel in QEMU with this program as its init, and is the other end of the machine's NICs.
+// A machine is a value: several may run. It leaves nothing on disk: the initramfs is a memory file, the serial
+// ports and the lines are socket pairs handed to QEMU, and QEMU dies with us.
+package vm
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"bondrepro/internal/initramfs"
+	"bondrepro/internal/kernel"
+)
+
+// Config says what to boot. Image and Self are needed; every other zero value means the default.
+type Config struct {
+	Image string // the kernel, a bzImage
+	Self  string // a static binary that calls guest.Main when it is PID 1
+
+	Modules      []kernel.Module   // in the order they are loaded
+	ModuleParams map[string]string // by module name, as modprobe takes them: bonding: max_bonds=0
+	Files        []initramfs.Entry // more files for the guest
+	Sysctls      map[string]string // applied after the modules are loaded: net.ipv6.conf.all.disable_ipv6 or with slashes
+
+	NICs int // virtio NICs, each with a line of the Wire; eth0, eth1, … in order, see MAC
+	// LinkSpeed is the speed the NICs say they have, Mbit/s, full duplex; 0 for unknown. 802.3ad needs one.
+	LinkSpeed int
+
+	MemoryMB int    // 1024
+	CPUs     int    // 2
+	Append   string // more for the kernel's command line
+
+	QEMU  string // the program; qemu-system-x86_64 of $PATH
+	Accel string // kvm or tcg; empty: kvm where it works
+
+	BootTimeout time.Duration // until hello; 60 s
+	// HangAfter is how long the guest may say nothing, not even a heartbeat, while a call runs; 20 s.
+	HangAfter time.Duration
+
+	Progress   func(string) // told in a few words what takes time; may be nil
+	ConsoleLog io.Writer    // gets all that the console shows; may be nil
+}
+
+// MAC is the address of NIC i, from 0.
+func MAC(i int) string { return fmt.Sprintf("52:54:00:b0:4d:%02x", i+1) }
+
+// withDefaults fills in what was left at zero, and checks the rest.
+func (c Config) withDefaults() (Config, error) {
+	for _, d := range []struct {
+		field *int
+		value int
+	}{{&c.MemoryMB, 1024}, {&c.CPUs, 2}} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&c.BootTimeout, time.Minute}, {&c.HangAfter, 20 * time.Second}} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	if c.QEMU == "" {
+		c.QEMU = "qemu-system-x86_64"
+	}
+	if c.Progress == nil {
+		c.Progress = func(string) {}
+	}
+	if c.ConsoleLog == nil {
+		c.ConsoleLog = io.Discard
+	}
+	const mostNICs = 16 // slots of the q35 root bus, less what QEMU puts there
+	switch {
+	case c.Image == "" || c.Self == "":
+		return c, fmt.Errorf("boot a machine: no kernel or no program for it")
+	case c.NICs < 0 || c.NICs > mostNICs:
+		return c, fmt.Errorf("boot a machine: %d NICs, at most %d are possible", c.NICs, mostNICs)
+	case c.Accel != "" && c.Accel != KVM && c.Accel != TCG:
+		return c, fmt.Errorf("boot a machine: accelerator %q, only %s and %s are known", c.Accel, KVM, TCG)
+	}
+	return c, nil
+}

@@ -1,0 +1,145 @@
+package vm
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+
+	"bondrepro/internal/guestproto"
+)
+
+// tailLines is how many of the console's last lines go into an error.
+const tailLines = 15
+
+// lineMost bounds one line, in bytes: a console without a newline is noise.
+const lineMost = 1024
+
+// console watches what the guest's kernel prints. Safe for use by several goroutines.
+type console struct {
+	log io.Writer
+
+	mu         sync.Mutex
+	partial    []byte
+	last       []string // at most tailLines
+	complaints []string
+	panic      string
+	mark       string
+	onMark     func(string)
+}
+
+// consoleState is what the console has shown so far.
+type consoleState struct {
+	tail      string // last lines
+	panic     string // the line of the kernel's panic
+	complaint string // the first line of an oops or BUG
+	mark      string // the guest's last mark, without its prefix
+}
+
+// complaints are how the kernel starts to report a fault of its own.
+var complaints = []string{"BUG:", "Oops:", "WARNING:", "general protection fault", "rcu_sched self-detected stall",
+	"rcu_preempt self-detected stall", "watchdog:"}
+
+const panicMark = "Kernel panic - not syncing"
+
+func newConsole(log io.Writer, onMark func(string)) *console {
+	return &console{log: log, onMark: onMark}
+}
+
+// Write takes what came from the serial port. It never fails: a full log must not stop the machine.
+func (c *console) Write(b []byte) (int, error) {
+	_, _ = c.log.Write(b)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ch := range b {
+		if ch == '\n' || len(c.partial) == lineMost {
+			c.line(string(c.partial))
+			c.partial = c.partial[:0]
+		}
+		if ch != '\n' {
+			c.partial = append(c.partial, ch)
+		}
+	}
+	return len(b), nil
+}
+
+// line takes one line in. mu is held.
+func (c *console) line(raw string) {
+	text := clean(raw)
+	if text == "" {
+		return
+	}
+	if len(c.last) == tailLines {
+		c.last = c.last[:copy(c.last, c.last[1:])]
+	}
+	c.last = append(c.last, text)
+	if c.panic == "" && strings.Contains(text, panicMark) {
+		c.panic = withoutTime(text)
+	}
+	if _, mark, ok := strings.Cut(text, guestproto.MarkPrefix); ok {
+		c.mark = mark
+		c.onMark(mark)
+	}
+	for _, p := range complaints {
+		if strings.Contains(text, p) {
+			const most = 20
+			if len(c.complaints) < most {
+				c.complaints = append(c.complaints, withoutTime(text))
+			}
+			break
+		}
+	}
+}
+
+func (c *console) state() consoleState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lines := c.last
+	if rest := clean(string(c.partial)); rest != "" {
+		lines = append(lines[:len(lines):len(lines)], rest)
+	}
+	s := consoleState{tail: strings.Join(lines, "\n"), panic: c.panic, mark: c.mark}
+	if len(c.complaints) > 0 {
+		s.complaint = c.complaints[0]
+	}
+	return s
+}
+
+// said are the kernel's complaints so far.
+func (c *console) said() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.complaints...)
+}
+
+// clean drops what a terminal would act on: SeaBIOS and the kernel write escape sequences.
+func clean(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == 0x1b {
+			for i++; i < len(s) && !unicode.IsLetter(rune(s[i])); i++ {
+			}
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, b.String()))
+}
+
+// withoutTime drops the kernel's time stamp.
+func withoutTime(line string) string {
+	if strings.HasPrefix(line, "[") {
+		if _, text, ok := strings.Cut(line, "] "); ok {
+			return strings.TrimSpace(text)
+		}
+	}
+	return line
+}

@@ -1,0 +1,169 @@
+package vm_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"bondrepro/internal/guest"
+	"bondrepro/internal/stamp"
+
+	"golang.org/x/sys/unix"
+)
+
+// The test binary is also the guest's init, and the parent of the SIGKILL test.
+func TestMain(m *testing.M) {
+	if os.Getpid() == 1 {
+		guest.Main(handlers)
+	}
+	if os.Getenv(bootAndWait) != "" {
+		os.Exit(bootThenWait())
+	}
+	os.Exit(m.Run())
+}
+
+// handlers are what the tests ask of the guest.
+var handlers = map[string]guest.Handler{
+	"count": func(_ context.Context, body json.RawMessage, notify func(string, any)) (any, error) {
+		var n int
+		if err := json.Unmarshal(body, &n); err != nil {
+			return nil, err
+		}
+		for i := range n {
+			notify("at", i)
+		}
+		return n, nil
+	},
+	"wait": func(ctx context.Context, _ json.RawMessage, _ func(string, any)) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	},
+	"panic": func(context.Context, json.RawMessage, func(string, any)) (any, error) { panic("on purpose") },
+	"sysrq": func(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+		var key string
+		if err := json.Unmarshal(body, &key); err != nil {
+			return nil, err
+		}
+		return nil, os.WriteFile("/proc/sysrq-trigger", []byte(key), 0)
+	},
+	// freeze stops our own process, as a kernel that runs nothing any more would.
+	"freeze": func(context.Context, json.RawMessage, func(string, any)) (any, error) {
+		// PID 1 ignores SIGSTOP; threads of the highest real-time priority on each CPU starve all else.
+		for range 4 {
+			go func() {
+				var set unix.CPUSet
+				set.Zero()
+				set.Set(0)
+				set.Set(1)
+				_ = unix.SchedSetaffinity(0, &set)
+				attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 99}
+				if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
+					panic(err)
+				}
+				for {
+					_ = unix.Getpid()
+				}
+			}()
+		}
+		select {}
+	},
+	// give replies with that many characters that do not compress well; take replies with how many came.
+	"give": func(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+		var n int
+		if err := json.Unmarshal(body, &n); err != nil {
+			return nil, err
+		}
+		return noise(n), nil
+	},
+	"take": func(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+		var s string
+		err := json.Unmarshal(body, &s)
+		return len(s), err
+	},
+	"send": send,
+}
+
+// sendJob is what the send handler is to do.
+type sendJob struct {
+	Run     uint32
+	Count   uint64
+	Payload int
+	NIC     int
+}
+
+// send sends datagrams straight out of a NIC to a multicast group, and replies with the time it took in ns.
+func send(ctx context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+	var job sendJob
+	if err := json.Unmarshal(body, &job); err != nil {
+		return nil, err
+	}
+	dev, err := net.InterfaceByName(fmt.Sprintf("eth%d", job.NIC))
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	if err := bringUp(fd, dev, byte(job.NIC+1)); err != nil {
+		return nil, err
+	}
+	mreq := &unix.IPMreqn{Ifindex: int32(dev.Index)}
+	if err := unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF, mreq); err != nil {
+		return nil, err
+	}
+	b := make([]byte, job.Payload)
+	stamp.Put(b, stamp.Header{Run: job.Run})
+	began := time.Now()
+	for seq := uint64(0); seq < job.Count && ctx.Err() == nil; seq++ {
+		stamp.PutSeq(b, seq, 0)
+		if err := unix.Sendto(fd, b, 0, &unix.SockaddrInet4{Port: 6000, Addr: [4]byte{239, 66, 1, 1}}); err != nil {
+			return nil, err
+		}
+	}
+	return time.Since(began), nil
+}
+
+// bringUp is `ip address add 192.0.2.LAST/24 dev DEV; ip link set DEV up mtu 9000`.
+func bringUp(fd int, dev *net.Interface, last byte) error {
+	set := func(req uint, put func(*unix.Ifreq) error) error {
+		ifr, err := unix.NewIfreq(dev.Name)
+		if err == nil {
+			err = put(ifr)
+		}
+		if err == nil {
+			err = unix.IoctlIfreq(fd, req, ifr)
+		}
+		return err
+	}
+
+	for _, s := range []struct {
+		req uint
+		put func(*unix.Ifreq) error
+	}{
+		{unix.SIOCSIFADDR, func(r *unix.Ifreq) error { return r.SetInet4Addr([]byte{192, 0, 2, last}) }},
+		{unix.SIOCSIFMTU, func(r *unix.Ifreq) error { r.SetUint32(9000); return nil }},
+		{unix.SIOCSIFFLAGS, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP); return nil }},
+	} {
+		if err := set(s.req, s.put); err != nil {
+			return fmt.Errorf("set up %s: %w", dev.Name, err)
+		}
+	}
+	return nil
+}
+
+// noise is text of n characters, 6 bits of chance each.
+func noise(n int) string {
+	r := rand.New(rand.NewPCG(1, 2))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[r.IntN(64)]
+	}
+	return string(b)
+}

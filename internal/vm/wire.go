@@ -1,0 +1,139 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bondrepro/reproducer/result"
+)
+
+// Wire is the other end of the machine's NICs, one line each: it takes frames at the line rate, so that a slow
+// line fills the NIC's ring and stops its queue as a busy port does, and it counts and checks every frame.
+type Wire struct {
+	lines []*line
+	run   run
+	pcap  atomic.Pointer[capture]
+	start time.Time // what frames' times count from
+}
+
+// run is what all lines share of the current run.
+type run struct {
+	first atomic.Int64 // when its first frame came on any line, ns since Wire.start; 0 before that
+}
+
+// newWire takes the lines' sockets over. It reads nothing before serve.
+func newWire(sockets []int) *Wire {
+	w := &Wire{start: time.Now()}
+	for i, fd := range sockets {
+		l := &line{wire: w, index: i, fd: fd}
+		l.rate.Store(math.Float64bits(math.Inf(1)))
+		l.checker.begin(0, 0)
+		w.lines = append(w.lines, l)
+	}
+	return w
+}
+
+// serve starts one reader a line; the returned function stops them, waits for their end and closes the sockets.
+func (w *Wire) serve() (stop func()) {
+	var readers sync.WaitGroup
+	for _, l := range w.lines {
+		readers.Go(l.read)
+	}
+	return func() {
+		for _, l := range w.lines {
+			l.closed.Store(true)
+		}
+		readers.Wait()
+		for _, l := range w.lines {
+			l.close()
+		}
+	}
+}
+
+// SetRates sets the line rates, bits a second of layer-2 bytes without FCS and gap, one a NIC: +Inf takes
+// everything at once, 0 takes nothing. It may be called at any time. It panics when the number of rates is not
+// that of NICs, or a rate is negative or no number.
+func (w *Wire) SetRates(bitsPerSecond []float64) {
+	if len(bitsPerSecond) != len(w.lines) {
+		panic(fmt.Sprintf("vm: %d line rates for %d lines", len(bitsPerSecond), len(w.lines)))
+	}
+	for i, r := range bitsPerSecond {
+		if !(r >= 0) {
+			panic(fmt.Sprintf("vm: line rate %v", r))
+		}
+		w.lines[i].rate.Store(math.Float64bits(r))
+	}
+}
+
+// Begin forgets all counts and starts to count a run. Frames of any other run are stale from now on; so call it
+// when the lines are idle and before the first send.
+func (w *Wire) Begin(number uint32, senders int) {
+	w.run.first.Store(0)
+	for _, l := range w.lines {
+		l.mu.Lock()
+		l.checker.begin(number, senders)
+		l.mu.Unlock()
+	}
+}
+
+// idlePoll is how often WaitIdle looks.
+const idlePoll = 5 * time.Millisecond
+
+// WaitIdle waits until no line has taken a frame for quiet. A line whose rate is 0 is always idle. The error is
+// ctx's, with the line that was not idle.
+func (w *Wire) WaitIdle(ctx context.Context, quiet time.Duration) error {
+	tick := time.NewTicker(idlePoll)
+	defer tick.Stop()
+	began := w.now()
+	for {
+		busy := -1
+		now := w.now()
+		for i, l := range w.lines {
+			if max(l.last.Load(), began)+int64(quiet) > now {
+				busy = i
+			}
+		}
+		if busy < 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until no frame came for %v (line %d took one %v ago): %w",
+				quiet, busy, time.Duration(now-w.lines[busy].last.Load()).Round(time.Millisecond), ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// End gives what arrived since Begin. It may be called again; counting goes on.
+func (w *Wire) End() result.Wire {
+	checkers := make([]*checker, len(w.lines))
+	for i, l := range w.lines {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		checkers[i] = &l.checker
+	}
+	return summarise(checkers)
+}
+
+// Pcap writes every frame from now on to out, whole, as pcapng with one interface a line and nanoseconds.
+// The returned function ends that, flushes, and gives the first error of writing. A slow writer slows the lines.
+func (w *Wire) Pcap(out io.Writer) (stop func() error, err error) {
+	c, err := newCapture(out, len(w.lines))
+	if err != nil {
+		return nil, fmt.Errorf("write pcap header: %w", err)
+	}
+	w.pcap.Store(c)
+	return func() error {
+		w.pcap.CompareAndSwap(c, nil)
+		return c.close()
+	}, nil
+}
+
+// now is the time since the wire was made, in ns.
+func (w *Wire) now() int64 { return int64(time.Since(w.start)) }
