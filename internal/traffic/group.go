@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/ipv4"
 	"golang.org/x/sys/unix"
 
 	"bondrepro/reproducer/result"
@@ -169,7 +168,7 @@ func (g *Group) Outq(dst []int) []int {
 // Bypass makes every sender send out of another interface from now on.
 func (g *Group) Bypass(ifindex int) error {
 	for _, s := range g.senders {
-		if err := multicastInterface(ipv4.NewPacketConn(&conn{fd: uintptr(s.fd)}), ifindex); err != nil {
+		if err := multicastInterface(packetConn(s.fd), ifindex); err != nil {
 			return fmt.Errorf("sender %d: IP_MULTICAST_IF interface %d: %w", s.index, ifindex, err)
 		}
 	}

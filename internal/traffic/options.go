@@ -184,7 +184,7 @@ func applyTimeout(fd int) error {
 // applyMulticast keeps packets on the line (TTL 1), off this machine's own receivers, and on the interface given.
 // The kernel does not tell the interface (getsockopt IP_MULTICAST_IF knows an address only): the counter on the bond does.
 func applyMulticast(fd, ifindex int) error {
-	pc := ipv4.NewPacketConn(&conn{fd: uintptr(fd)})
+	pc := packetConn(fd)
 	steps := []struct {
 		name, value string
 		set         func() error

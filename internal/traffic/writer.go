@@ -33,7 +33,7 @@ type socketWriter struct {
 var _ writer = (*socketWriter)(nil)
 
 func newSocketWriter(fd int, m *messages, flags int) *socketWriter {
-	return &socketWriter{fd: fd, pc: ipv4.NewPacketConn(&conn{fd: uintptr(fd)}), m: m, flags: flags, calm: calmCalls}
+	return &socketWriter{fd: fd, pc: packetConn(fd), m: m, flags: flags, calm: calmCalls}
 }
 
 func (w *socketWriter) write(k int) (int, syscall.Errno) {
