@@ -11,7 +11,7 @@ import (
 func (s Scenario) ControlArm() (Scenario, error) {
 	arm, p := s.controlArm()
 	if p != nil {
-		return Scenario{}, s.from.errorAt(p.path, p.offset, p.text)
+		return Scenario{}, p.error(s.from)
 	}
 	return arm, nil
 }

@@ -109,6 +109,10 @@ func (d *decoder) decode(n ast.Node, path string, v reflect.Value) *Error {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
+		// A group has no place of its own, lest a field it leaves out be looked for there; but in a list it has.
+		if _, last := cutLast(path); !isDigits(last) {
+			delete(d.places, path)
+		}
 		return d.decodeStruct(n, path, v)
 	case reflect.Map:
 		return d.decodeMap(n, path, v)

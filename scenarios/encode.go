@@ -5,18 +5,27 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-
-	"github.com/goccy/go-yaml"
 )
 
 // Marshal is the scenario as a file with every field in it. Parse of it gives the scenario again.
 func Marshal(s Scenario) ([]byte, error) {
-	return yaml.MarshalWithOptions(plainStruct(reflect.ValueOf(s), reflect.ValueOf(Default())), yaml.Indent(2), yaml.IndentSequence(true))
+	var w yamlWriter
+	w.block(plainStruct(reflect.ValueOf(s), reflect.ValueOf(Default())), 0)
+	return w.out, w.err
 }
 
-// plainStruct is a struct as an ordered mapping. A nil field is written, as null, only where the default is not nil.
-func plainStruct(v, standard reflect.Value) yaml.MapSlice {
-	var fields yaml.MapSlice
+// entry is one field on its way to YAML; its value is nil, bool, int64, float64, word, string, []any or []entry.
+type entry struct {
+	name  string
+	value any
+}
+
+// word is a text in one of our own forms, such as off or 100ms.
+type word string
+
+// plainStruct is a struct as ordered entries. A nil field is written, as null, only where the default is not nil.
+func plainStruct(v, standard reflect.Value) []entry {
+	var fields []entry
 	for i := range v.NumField() {
 		tag, name := v.Type().Field(i), yamlName(v.Type().Field(i))
 		if name == "" {
@@ -26,79 +35,85 @@ func plainStruct(v, standard reflect.Value) yaml.MapSlice {
 		if standard.IsValid() {
 			usual = standard.Field(i)
 		}
-		if zero := tag.Tag.Get("zero"); zero != "" && field.IsZero() {
-			fields = append(fields, yaml.MapItem{Key: name, Value: zero})
-			continue
+		switch zero := tag.Tag.Get("zero"); {
+		case zero != "" && field.IsZero():
+			fields = append(fields, entry{name, word(zero)})
+		case field.Kind() != reflect.Pointer:
+			fields = append(fields, entry{name, plainValue(field, usual)})
+		case !field.IsNil():
+			fields = append(fields, entry{name, plainValue(field.Elem(), usual)})
+		case usual.IsValid() && !usual.IsNil():
+			fields = append(fields, entry{name, nil})
 		}
-		if field.Kind() == reflect.Pointer && field.IsNil() {
-			if usual.IsValid() && !usual.IsNil() {
-				fields = append(fields, yaml.MapItem{Key: name, Value: nil})
-			}
-			continue
-		}
-		fields = append(fields, yaml.MapItem{Key: name, Value: plainValue(field, usual)})
 	}
 	return fields
 }
 
-// plainValue is a value as the YAML library writes it in our form.
+// plainValue is one value as an entry has it.
 func plainValue(v, standard reflect.Value) any {
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
 	switch x := v.Interface().(type) {
 	case LineRates:
-		return x.plain()
+		return plainAny(x.plain())
 	case Groups:
-		return x.plain()
-	case Size:
-		if n, err := json.Number(x.String()).Int64(); err == nil {
-			return n
-		}
-		return x.String()
-	case map[string]any:
-		return plainAny(x)
+		return plainAny(x.plain())
 	case encoding.TextMarshaler:
 		text, err := x.MarshalText()
 		if err != nil {
-			return err.Error()
+			return err
 		}
-		return string(text)
+		return word(text)
 	}
-	switch v.Kind() {
-	case reflect.Struct:
+	if v.Kind() == reflect.Struct {
 		return plainStruct(v, standard)
-	case reflect.Slice:
+	}
+	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct {
 		list := make([]any, v.Len())
 		for i := range list {
-			list[i] = plainValue(v.Index(i), reflect.Value{})
+			list[i] = plainStruct(v.Index(i), reflect.Value{})
 		}
 		return list
 	}
-	return v.Interface()
+	return plainAny(v.Interface())
 }
 
-// plainAny writes whole numbers of a control as such: 8, not 8.0.
+// plainAny is a value of encoding/json's kinds, or a field's, as an entry has it. Whole numbers of a control are
+// written as such: 8, not 8.0.
 func plainAny(x any) any {
 	switch x := x.(type) {
+	case int:
+		return int64(x)
 	case float64:
 		if x == math.Trunc(x) && math.Abs(x) <= 1<<53 {
 			return int64(x)
 		}
+	case groupRange:
+		return plainStruct(reflect.ValueOf(x), reflect.Value{})
+	case []string:
+		return plainList(x)
 	case []any:
-		list := make([]any, len(x))
-		for i := range x {
-			list[i] = plainAny(x[i])
-		}
-		return list
+		return plainList(x)
+	case map[string]string:
+		return plainMap(x)
 	case map[string]any:
-		fields := yaml.MapSlice{}
-		for _, key := range sortedKeys(x) {
-			fields = append(fields, yaml.MapItem{Key: key, Value: plainAny(x[key])})
-		}
-		return fields
+		return plainMap(x)
 	}
 	return x
+}
+
+func plainList[V any](values []V) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = plainAny(v)
+	}
+	return list
+}
+
+func plainMap[V any](values map[string]V) []entry {
+	fields := []entry{}
+	for _, key := range sortedKeys(values) {
+		fields = append(fields, entry{key, plainAny(values[key])})
+	}
+	return fields
 }
 
 // MarshalJSON writes max_pacing_rate's zero as off, as in YAML.

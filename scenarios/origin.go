@@ -19,11 +19,11 @@ type place struct {
 // Scenario holds it: with makes a new one.
 type origins map[string]place
 
-// with is o and the places of more, less what o knew of the values that root replaces.
-func (o origins) with(root string, more origins) origins {
+// with is o and the places of more, less what o knew of the values that more replaces.
+func (o origins) with(more origins) origins {
 	next := make(origins, len(o)+len(more))
 	for path, p := range o {
-		if path != root && !strings.HasPrefix(path, root+".") {
+		if _, replaced := more.find(path); !replaced {
 			next[path] = p
 		}
 	}
@@ -33,31 +33,22 @@ func (o origins) with(root string, more origins) origins {
 
 // find is the place of path, or of the list it is an element of.
 func (o origins) find(path string) (place, bool) {
-	for {
+	for path != "" {
 		if p, ok := o[path]; ok {
 			return p, true
 		}
-		cut := strings.LastIndexByte(path, '.')
-		if cut < 0 {
-			return place{}, false
-		}
-		path = path[:cut]
+		path, _ = cutLast(path)
 	}
+	return place{}, false
 }
 
-// errorAt is the error for the value at path; offset counts characters into the value.
-func (o origins) errorAt(path string, offset int, message string) *Error {
-	p, ok := o.find(path)
-	if !ok {
-		return &Error{Path: path, Message: message}
-	}
-	e := p.error(path, message)
-	if offset > 0 && p.inner >= 0 {
-		e.Column += p.inner + offset
-	}
-	return e
+// cutLast parts a path from its last name.
+func cutLast(path string) (parent, last string) {
+	cut := strings.LastIndexByte(path, '.')
+	return path[:max(cut, 0)], path[cut+1:]
 }
 
+// error is an error about the value at the place.
 func (p place) error(path, message string) *Error {
 	return &Error{File: p.file, Line: p.line, Column: p.column, Source: p.source, Path: path, Message: message}
 }

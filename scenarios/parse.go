@@ -28,7 +28,6 @@ func Parse(file string, src []byte) (Scenario, error) {
 	if err := d.decode(root, "", reflect.ValueOf(&s).Elem()); err != nil {
 		return Scenario{}, err
 	}
-	delete(d.places, "")
 	s.from = d.places
 	if err := s.Validate(); err != nil {
 		return Scenario{}, err
@@ -51,7 +50,8 @@ func parseYAML(file, prefix string, src []byte) (ast.Node, *decoder, error) {
 	for line := range strings.SplitSeq(string(src), "\n") {
 		d.lines = append(d.lines, strings.TrimSuffix(line, "\r"))
 	}
-	tree, err := parser.ParseBytes(src, 0)
+	// A name given twice is refused by the decoder, which says it in a better way.
+	tree, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, nil, d.syntaxError(err)
 	}
@@ -70,7 +70,8 @@ func (d *decoder) syntaxError(err error) *Error {
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
 		return &Error{File: d.file, Message: "is not YAML: " + firstLine(err.Error())}
 	}
-	return d.errorf(ast.String(syntax.GetToken()), "", "is not YAML: %s", firstLine(syntax.GetMessage()))
+	message := strings.ReplaceAll(firstLine(syntax.GetMessage()), "'\t'", "tab")
+	return d.errorf(ast.String(syntax.GetToken()), "", "is not YAML: %s", message)
 }
 
 func firstLine(s string) string {

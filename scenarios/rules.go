@@ -11,6 +11,32 @@ type problem struct {
 	path   string
 	offset int // characters into the value
 	text   string
+	others []string // the other fields it is about
+}
+
+// also names the other fields the rule is about: the one that an assignment set last is what the user wants to be
+// shown.
+func (p *problem) also(paths ...string) *problem {
+	p.others = paths
+	return p
+}
+
+// error is the problem at its place.
+func (p *problem) error(from origins) *Error {
+	at, known := from.find(p.path)
+	for _, other := range p.others {
+		if o, ok := from.find(other); ok && (!known || at.file != "" && o.file == "") {
+			return o.error(p.path, p.text)
+		}
+	}
+	if !known {
+		return &Error{Path: p.path, Message: p.text}
+	}
+	e := at.error(p.path, p.text)
+	if p.offset > 0 && at.inner >= 0 {
+		e.Column += at.inner + p.offset
+	}
+	return e
 }
 
 func bad(path, format string, args ...any) *problem {
@@ -43,7 +69,7 @@ func (s Scenario) Validate() error {
 	if p == nil {
 		return nil
 	}
-	return s.from.errorAt(p.path, p.offset, p.text)
+	return p.error(s.from)
 }
 
 // choice is a field that takes one of some words.

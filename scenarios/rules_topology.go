@@ -38,7 +38,7 @@ var topologyRules = []rule{
 		for _, o := range bondOptions {
 			if o.set(&s.Topology.Bond) && !slices.Contains(o.modes, s.Topology.Bond.Mode) {
 				return bad("topology.bond."+o.name, "goes with mode %s only (%s), and topology.bond.mode is %s",
-					strings.Join(o.modes, ", "), o.why, s.Topology.Bond.Mode)
+					strings.Join(o.modes, ", "), o.why, s.Topology.Bond.Mode).also("topology.bond.mode")
 			}
 		}
 		return nil
@@ -61,14 +61,14 @@ var topologyRules = []rule{
 			case d.value.D()%time.Millisecond != 0:
 				return bad("topology.bond."+d.name, "%s is no whole number of milliseconds, which is what the kernel counts in", d.value)
 			case *d.value%*b.Miimon != 0:
-				return bad("topology.bond."+d.name, "%s is no multiple of miimon (%s); the kernel would round it down", d.value, b.Miimon)
+				return bad("topology.bond."+d.name, "%s is no multiple of miimon (%s); the kernel would round it down", d.value, b.Miimon).also("topology.bond.miimon")
 			}
 		}
 		return nil
 	},
 	func(s *Scenario) *problem {
 		if m := s.Topology.Bond.MinLinks; m != nil && *m > s.Topology.Slaves.Count {
-			return bad("topology.bond.min_links", "%d links can't be up with %d slaves; the bond would never have carrier", *m, s.Topology.Slaves.Count)
+			return bad("topology.bond.min_links", "%d links can't be up with %d slaves; the bond would never have carrier", *m, s.Topology.Slaves.Count).also("topology.slaves.count")
 		}
 		return nil
 	},
@@ -79,7 +79,7 @@ var topologyRules = []rule{
 		case l.Auto && n > 0:
 			return bad(path, "is auto and has rates too; write one of them")
 		case !l.Auto && n != 1 && n != s.Topology.Slaves.Count:
-			return bad(path, "has %d rates for %d slaves; write one for all, or one a slave", n, s.Topology.Slaves.Count)
+			return bad(path, "has %d rates for %d slaves; write one for all, or one a slave", n, s.Topology.Slaves.Count).also("topology.slaves.count")
 		}
 		for i, v := range l.BitsPerSecond {
 			if !(v >= lowest && v <= highest) {

@@ -19,7 +19,7 @@ var trafficRules = []rule{
 	func(s *Scenario) *problem {
 		if s.Traffic.Payload+ipUDPBytes > s.Topology.MTU {
 			return bad("traffic.payload", "%d bytes and %d of headers are more than topology.mtu %d; a send would be fragmented, which has no ledger; write at most %d",
-				s.Traffic.Payload, ipUDPBytes, s.Topology.MTU, s.Topology.MTU-ipUDPBytes)
+				s.Traffic.Payload, ipUDPBytes, s.Topology.MTU, s.Topology.MTU-ipUDPBytes).also("topology.mtu")
 		}
 		return nil
 	},
@@ -45,7 +45,7 @@ var trafficRules = []rule{
 	},
 	func(s *Scenario) *problem {
 		if s.Traffic.Warmup >= s.Traffic.Duration {
-			return bad("traffic.warmup", "%s is not less than traffic.duration %s; nothing would be left to measure", s.Traffic.Warmup, s.Traffic.Duration)
+			return bad("traffic.warmup", "%s is not less than traffic.duration %s; nothing would be left to measure", s.Traffic.Warmup, s.Traffic.Duration).also("traffic.duration")
 		}
 		return nil
 	},
@@ -53,7 +53,7 @@ var trafficRules = []rule{
 		const least = 20 // samples of the oracle, below which good is never said
 		if n := (s.Traffic.Duration - s.Traffic.Warmup) / s.Sampling.Interval; n < least {
 			return bad("sampling.interval", "gives %d samples between traffic.warmup %s and traffic.duration %s; a verdict needs %d",
-				int(n), s.Traffic.Warmup, s.Traffic.Duration, least)
+				int(n), s.Traffic.Warmup, s.Traffic.Duration, least).also("traffic.duration", "traffic.warmup")
 		}
 		return nil
 	},
@@ -94,7 +94,7 @@ var trafficRules = []rule{
 			return bad(path, "1 segment a send is no GSO; write 2 to 64, or off")
 		case gso*s.Traffic.Payload > maxMessage:
 			return bad(path, "%d segments of traffic.payload %d are more than the %d bytes a UDP send can have; write at most %d segments",
-				gso, s.Traffic.Payload, maxMessage, maxMessage/s.Traffic.Payload)
+				gso, s.Traffic.Payload, maxMessage, maxMessage/s.Traffic.Payload).also("traffic.payload")
 		}
 		return nil
 	},
@@ -104,7 +104,7 @@ var trafficRules = []rule{
 		case r.PacketsPerSecond > 0:
 			return bad(path, "must be in bits a second; the kernel paces bytes")
 		case !r.Unpaced() && s.Topology.Slaves.Qdisc != "fq":
-			return bad(path, "needs topology.slaves.qdisc: fq, which paces; with %s it would do nothing", s.Topology.Slaves.Qdisc)
+			return bad(path, "needs topology.slaves.qdisc: fq, which paces; with %s it would do nothing", s.Topology.Slaves.Qdisc).also("topology.slaves.qdisc")
 		}
 		return nil
 	},
@@ -118,14 +118,14 @@ var trafficRules = []rule{
 				}
 				actions++
 				if *a.slave < 0 || *a.slave >= s.Topology.Slaves.Count {
-					return bad(path+"."+a.name, "there is no slave %d; slaves are counted from 0 to %d", *a.slave, s.Topology.Slaves.Count-1)
+					return bad(path+"."+a.name, "there is no slave %d; slaves are counted from 0 to %d", *a.slave, s.Topology.Slaves.Count-1).also("topology.slaves.count")
 				}
 			}
 			if actions != 1 {
 				return bad(path, "has %d actions; each fault has one of slave_down, slave_up, replace_qdisc, bypass_bond", actions)
 			}
 			if f.At < 0 || f.At >= s.Traffic.Duration {
-				return bad(path+".at", "%s is not within traffic.duration %s", f.At, s.Traffic.Duration)
+				return bad(path+".at", "%s is not within traffic.duration %s", f.At, s.Traffic.Duration).also("traffic.duration")
 			}
 		}
 		return nil

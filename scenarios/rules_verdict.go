@@ -53,7 +53,7 @@ var verdictRules = []rule{
 	func(s *Scenario) *problem {
 		if n := s.Runs.Needed(); n > s.Runs.Max {
 			return bad("runs.max", "%d runs can never give good; symptom_rate %v and confidence %v need %d clean runs",
-				s.Runs.Max, s.Runs.SymptomRate, s.Runs.Confidence, n)
+				s.Runs.Max, s.Runs.SymptomRate, s.Runs.Confidence, n).also("runs.symptom_rate", "runs.confidence")
 		}
 		return nil
 	},
@@ -75,12 +75,16 @@ func (s *Scenario) brokenControl() *problem {
 		return p
 	}
 	if p := arm.broken(); p != nil {
-		return bad("control", "the control arm is not possible: %s %s", p.path, p.text)
+		path := "control"
+		if keys := sortedKeys(s.Control); len(keys) == 1 {
+			path += "." + keys[0]
+		}
+		return bad(path, "the control arm is not possible: %s %s", p.path, p.text)
 	}
 	test := *s
 	test.Control = map[string]any{}
 	if arm.Equal(test) {
-		return bad("control", "sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none")
+		return bad("control", "sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none").also(sortedKeys(s.Control)...)
 	}
 	return nil
 }

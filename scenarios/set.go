@@ -42,7 +42,7 @@ func (s *Scenario) Set(assignment string) error {
 	if err := w.assign(reflect.ValueOf(&changed).Elem(), 0); err != nil {
 		return err
 	}
-	changed.from = s.from.with(path, d.places)
+	changed.from = s.from.with(d.places)
 	*s = changed
 	return nil
 }

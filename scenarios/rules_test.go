@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Every range refuses what lies just outside it and, but for what other rules say, takes its ends.
+func TestRanges(t *testing.T) {
+	for _, b := range ranges {
+		step := 1.0
+		if b.max < 1 {
+			step = 0.0001
+		}
+		for _, v := range []struct {
+			value  float64
+			refuse bool
+		}{{b.min - step, true}, {b.min, false}, {b.max, false}, {b.max + step, true}} {
+			s := Default()
+			if err := s.Set(b.path + "=" + b.format(v.value)); err != nil {
+				t.Errorf("%s: %v", b.path, err)
+				continue
+			}
+			if p := rangeRule(&s); (p != nil) != v.refuse || p != nil && p.path != b.path {
+				t.Errorf("%s=%s: got %v", b.path, b.format(v.value), p)
+			}
+		}
+	}
+}
+
+// Every choice takes each of its words and refuses others.
+func TestChoices(t *testing.T) {
+	for _, c := range choices {
+		for _, word := range c.words {
+			s := Default()
+			if err := s.Set(c.path + "=" + word); err != nil {
+				t.Error(err)
+			} else if p := choiceRule(&s); p != nil {
+				t.Errorf("%s=%s: %s", c.path, word, p.text)
+			}
+		}
+		for _, word := range append([]string{"nonsense"}, c.later...) {
+			s := Default()
+			if err := s.Set(c.path + "=" + word); err != nil {
+				t.Error(err)
+			} else if err := s.Validate(); err == nil || err.(*Error).Path != c.path {
+				t.Errorf("%s=%s: got %v", c.path, word, err)
+			}
+		}
+	}
+}
+
+// A value that no file gave is named by its path alone.
+func TestValidateWithoutFile(t *testing.T) {
+	s := Default()
+	s.Traffic.Senders = 0
+	var e *Error
+	if err := s.Validate(); !errors.As(err, &e) || err.Error() != "traffic.senders: 0 is not possible; allowed are 1 to 4096" {
+		t.Error(err)
+	}
+}
+
+// The zero Scenario is refused, and no rule panics on it.
+func TestZeroIsRefused(t *testing.T) {
+	if err := (Scenario{}).Validate(); err == nil {
+		t.Error("taken")
+	}
+}
+
+func TestNeeded(t *testing.T) {
+	for _, c := range []struct {
+		rate, confidence float64
+		want             int
+	}{
+		{0.9, 0.99, 2}, {0.9, 0.999, 3}, {0.5, 0.99, 7}, {0.5, 0.5, 1}, {1, 0.99, 1}, {0.1, 0.99, 44}, {0.99, 0.5, 1},
+		{math.SmallestNonzeroFloat64, 0.99, math.MaxInt32},
+	} {
+		if got := (Runs{SymptomRate: c.rate, Confidence: c.confidence}).Needed(); got != c.want {
+			t.Errorf("%v, %v: got %d, want %d", c.rate, c.confidence, got, c.want)
+		}
+	}
+}
+
+func TestControlArm(t *testing.T) {
+	s := Default()
+	for _, a := range []string{"control.traffic.senders=8", "control.offload.tso=off", "control.traffic.groups=[239.1.1.1]"} {
+		if err := s.Set(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	arm, err := s.ControlArm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := s
+	want.Control, want.Orphan, want.Traffic.Senders = map[string]any{}, "netem", 8
+	want.Offload, want.Traffic.Groups = map[string]string{"tso": "off"}, Groups{"239.1.1.1"}
+	if !arm.Equal(want) {
+		t.Errorf("got %#v", arm)
+	}
+	if len(s.Control) != 4 || len(s.Offload) != 0 || s.Orphan != "none" {
+		t.Errorf("the scenario itself changed: %#v", s)
+	}
+	s.Control = map[string]any{"traffic.sendres": 8.0}
+	if _, err := s.ControlArm(); err == nil || !strings.Contains(err.Error(), "did you mean senders?") {
+		t.Error(err)
+	}
+}
