@@ -1,0 +1,86 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+
+	"bondrepro/reproducer/result"
+)
+
+// balance is what the ledger's remainders amount to.
+type balance struct {
+	lost, doubled    int64  // packets, from counters
+	lostAt, doubleAt string // the hops with the greatest remainder of either sign
+	gaps, duplicates int64  // packets, seen at the wire
+	wire             bool
+}
+
+func weigh(l result.Ledger) balance {
+	var b balance
+	var most, least int64
+	for _, h := range l.Hops {
+		switch {
+		case h.Name == hopGaps:
+			b.gaps, b.wire = h.Remainder, true
+		case h.Name == hopDuplicates:
+			b.duplicates = -h.Remainder
+		case h.Remainder > 0:
+			b.lost += h.Remainder
+			if h.Remainder > most {
+				most, b.lostAt = h.Remainder, h.Name
+			}
+		case h.Remainder < 0:
+			b.doubled -= h.Remainder
+			if h.Remainder < least {
+				least, b.doubleAt = h.Remainder, h.Name
+			}
+		}
+	}
+	return b
+}
+
+// even tells that every hop balances and the wire saw neither an unexplained gap nor a duplicate.
+func (b balance) even() bool {
+	return b.lost == 0 && b.doubled == 0 && b.gaps == 0 && b.duplicates == 0
+}
+
+// confirmed tells that the wire saw what the counters miss: as many gaps as were lost, as many duplicates as
+// were doubled.
+func (b balance) confirmed() bool {
+	return !b.even() && agree(b.lost, b.gaps) && agree(b.doubled, b.duplicates)
+}
+
+// agree allows 5 % or 1 between a remainder and its evidence: the two are counted at different places.
+func agree(remainder, evidence int64) bool {
+	if remainder == 0 || evidence == 0 {
+		return remainder == evidence
+	}
+	return math.Abs(float64(remainder-evidence)) <= math.Max(1, float64(remainder)/20)
+}
+
+// String is the evidence in figures.
+func (b balance) String() string {
+	if b.even() {
+		return "every hop balances"
+	}
+	var s string
+	if b.lost > 0 {
+		s = fmt.Sprintf("remainder %+d at hop %q; ", b.lost, b.lostAt)
+	}
+	if b.doubled > 0 {
+		s += fmt.Sprintf("remainder %+d at hop %q; ", -b.doubled, b.doubleAt)
+	}
+	if !b.wire {
+		return s + "nothing at the wire can confirm it"
+	}
+	return s + fmt.Sprintf("at the wire %d unexplained gaps and %d duplicates", b.gaps, b.duplicates)
+}
+
+// finding is the confirmed remainder as a diagnosis, the greater of the two when there are both.
+func (b balance) finding() result.Finding {
+	code := result.LostUncounted
+	if b.doubled > b.lost {
+		code = result.DuplicatedUncounted
+	}
+	return finding(code, b.String())
+}

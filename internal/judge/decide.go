@@ -1,0 +1,246 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"bondrepro/internal/stats"
+	"bondrepro/reproducer/result"
+)
+
+// Names of arms.
+const (
+	armTest    = "test"
+	armControl = "control"
+)
+
+// tally is what the runs of the test arm amount to.
+type tally struct {
+	runs, valid, clean, needed int
+	bad                        *result.Run // the run that decides BAD
+	remainder                  *result.Run // a run with a confirmed remainder, believed only with a second
+	weak                       *result.Run // a valid run that bears neither verdict
+	invalid                    *result.Run // the last invalid run
+	failed                     bool        // a run did not end
+}
+
+// needed is how many clean runs GOOD takes.
+func needed(cfg result.Config) int {
+	r := cfg.Scenario.Runs
+	return stats.RunsNeeded(r.SymptomRate, r.Confidence)
+}
+
+func count(cfg result.Config, arm *result.Arm) tally {
+	t := tally{needed: needed(cfg)}
+	if arm == nil {
+		return t
+	}
+	t.runs = len(arm.Runs)
+	remainders := map[string]int{}
+	for i := range arm.Runs {
+		r := &arm.Runs[i]
+		j := &r.Judgement
+		t.failed = t.failed || r.Recording.Failure != ""
+		if !j.Valid {
+			t.invalid = r
+			continue
+		}
+		t.valid++
+		switch {
+		case j.Verdict == result.Good:
+			t.clean++
+		case j.Verdict != result.Bad:
+			t.weak = r
+		case isRemainder(j):
+			remainders[j.Diagnosis[0].Code]++
+			t.remainder = r
+			if remainders[j.Diagnosis[0].Code] > 1 && t.bad == nil {
+				t.bad = r
+			}
+		case t.bad == nil:
+			t.bad = r
+		}
+	}
+	return t
+}
+
+func isRemainder(j *result.RunJudgement) bool {
+	if len(j.Diagnosis) == 0 {
+		return false
+	}
+	code := j.Diagnosis[0].Code
+	return code == result.LostUncounted || code == result.DuplicatedUncounted
+}
+
+func find(arms []result.Arm, name string) *result.Arm {
+	i := slices.IndexFunc(arms, func(a result.Arm) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &arms[i]
+}
+
+// Next tells whether the test arm needs another run: until a BAD run (two for a remainder), as many clean
+// runs as GOOD takes, or runs.max. A run that did not end is the last: the place it ran in is gone.
+func Next(cfg result.Config, arms []result.Arm) bool {
+	t := count(cfg, find(arms, armTest))
+	if t.failed || t.bad != nil || t.runs >= cfg.Scenario.Runs.Max {
+		return false
+	}
+	return t.clean < t.needed || t.remainder != nil
+}
+
+// Decide says what all arms together mean: BAD by one run of the test arm (two for a remainder); GOOD by
+// as many clean runs as the scenario's runs ask for and a control that was BAD; else inconclusive.
+func Decide(cfg result.Config, arms []result.Arm) (result.Judgement, []result.Warning) {
+	test := find(arms, armTest)
+	t := count(cfg, test)
+	j := result.Judgement{
+		CleanRuns:  t.clean,
+		NeededRuns: t.needed,
+		ValidRuns:  t.valid,
+		Control:    control(cfg, find(arms, armControl)),
+	}
+	j.Verdict, j.Reason = verdict(cfg, t, j.Control)
+	if r := deciding(t, test); r != nil {
+		j.Diagnosis = r.Judgement.Diagnosis
+		if j.Verdict == result.Bad {
+			j.Cause = r.Judgement.Cause
+		}
+	}
+	return j, warnings(cfg, test, j)
+}
+
+// deciding is the run whose diagnosis stands for the arm.
+func deciding(t tally, test *result.Arm) *result.Run {
+	for _, r := range []*result.Run{t.bad, t.remainder, t.weak} {
+		if r != nil {
+			return r
+		}
+	}
+	if test == nil || len(test.Runs) == 0 {
+		return nil
+	}
+	for i := len(test.Runs) - 1; i >= 0; i-- {
+		if test.Runs[i].Judgement.Valid {
+			return &test.Runs[i]
+		}
+	}
+	return t.invalid
+}
+
+// verdict gives the reason in one sentence.
+func verdict(cfg result.Config, t tally, c result.ControlJudgement) (result.Verdict, string) {
+	switch {
+	case t.bad != nil:
+		d := t.bad.Judgement.Diagnosis[0]
+		return result.Bad, fmt.Sprintf("%s %s.", d.Text, upper(d.Evidence))
+	case t.runs == 0:
+		return result.Inconclusive, "Nothing was measured."
+	case t.remainder != nil:
+		return result.Inconclusive, fmt.Sprintf("A remainder showed in one run only; it takes two. %s.", upper(t.remainder.Judgement.Diagnosis[0].Evidence))
+	case t.clean >= t.needed:
+		return goodUnless(cfg, t, c)
+	case t.failed:
+		return result.Inconclusive, fmt.Sprintf("A run did not end: %s.", broken(t.invalid.Judgement.Guards).Evidence)
+	case t.valid == 0:
+		g := broken(t.invalid.Judgement.Guards)
+		return result.Inconclusive, fmt.Sprintf("No run counts (%d measured), guard %s failed: %s.", t.runs, g.Name, g.Evidence)
+	case t.weak != nil:
+		d := t.weak.Judgement.Diagnosis[0]
+		return result.Inconclusive, fmt.Sprintf("%s %s.", d.Text, upper(d.Evidence))
+	}
+	why := fmt.Sprintf("%d clean runs of the %s that GOOD takes (%d measured, at most %d)", t.clean, times(t.needed), t.runs, cfg.Scenario.Runs.Max)
+	if t.invalid != nil {
+		g := broken(t.invalid.Judgement.Guards)
+		why += fmt.Sprintf("; guard %s failed in others: %s", g.Name, g.Evidence)
+	}
+	return result.Inconclusive, upper(why) + "."
+}
+
+// goodUnless holds back GOOD where the control shows that BAD would not have been seen here.
+func goodUnless(cfg result.Config, t tally, c result.ControlJudgement) (result.Verdict, string) {
+	wanted := !cfg.NoControl && len(cfg.Scenario.Control) > 0
+	switch {
+	case wanted && !c.Measured:
+		return result.Inconclusive, "The test arm is clean, but the positive control was not measured: nothing shows that BAD would be seen here."
+	case wanted && !c.Bad:
+		return result.Inconclusive, fmt.Sprintf("The test arm is clean, but so is the positive control, which must be BAD: %s.", c.Note)
+	}
+	s := fmt.Sprintf("The socket throttled the sender and nothing was dropped, in %d of %d valid runs", t.clean, t.valid)
+	if c.Bad {
+		s += "; the positive control was BAD, as it must be"
+	}
+	return result.Good, s + "."
+}
+
+// control tells how far the positive control bears the verdict.
+func control(cfg result.Config, arm *result.Arm) result.ControlJudgement {
+	switch {
+	case arm == nil && cfg.NoControl:
+		return result.ControlJudgement{Note: "left out (--no-control)"}
+	case arm == nil && len(cfg.Scenario.Control) == 0:
+		return result.ControlJudgement{Note: "the scenario has none"}
+	case arm == nil || len(arm.Runs) == 0:
+		return result.ControlJudgement{Note: "not measured"}
+	}
+	c := result.ControlJudgement{Measured: true, Kind: controlKind(cfg, arm), Note: "not BAD"}
+	for _, r := range arm.Runs {
+		j := r.Judgement
+		if g := broken(j.Guards); g != nil {
+			c.Note = fmt.Sprintf("guard %s failed: %s", g.Name, g.Evidence)
+			continue
+		}
+		if !showsLoss(&r) {
+			c.Note = fmt.Sprintf("dropped %.0f, uncharged %s", j.Metrics["slaves.qdisc.dropped"], unchargedText(j.Oracle))
+			continue
+		}
+		c.Bad = true
+		c.Note = j.Diagnosis[0].Evidence
+		if c.Kind == kindQueue {
+			c.Note = "drops are visible here: " + c.Note
+		}
+		break
+	}
+	return c
+}
+
+// showsLoss tells whether a run is BAD by drops or by lost back-pressure, what the control is there to show.
+func showsLoss(r *result.Run) bool {
+	j := &r.Judgement
+	return j.Verdict == result.Bad && (j.Metrics["slaves.qdisc.dropped"] > 0 || j.Oracle.Orphaned)
+}
+
+// Kinds of control.
+const (
+	kindNetem = "netem"
+	kindQueue = "txqueuelen" // weaker: it shows drops, not the loss of back-pressure
+	kindOther = "other"
+)
+
+func controlKind(cfg result.Config, arm *result.Arm) string {
+	if arm.Scenario.Orphan == orphanNetem {
+		return kindNetem
+	}
+	if arm.Scenario.Topology.Slaves.TxQueueLen < cfg.Scenario.Topology.Slaves.TxQueueLen {
+		return kindQueue
+	}
+	return kindOther
+}
+
+// times writes a number of runs, which may be none that suffices.
+func times(n int) string {
+	if n == math.MaxInt {
+		return "(no number of) runs"
+	}
+	return fmt.Sprint(n)
+}
+
+// upper begins a sentence.
+func upper(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}

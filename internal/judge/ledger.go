@@ -1,0 +1,206 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"bondrepro/reproducer/result"
+)
+
+// Headers of an IPv4 and an IPv6 datagram with UDP, bytes.
+const (
+	headersV4 = 20 + 8
+	headersV6 = 40 + 8
+)
+
+// Names of hops. Those of a slave are followed by its name.
+const (
+	hopOffered    = "offered"
+	hopInto       = "into the bond"
+	hopThrough    = "through the bond"
+	hopDriver     = "qdisc to driver"
+	hopWire       = "driver to wire"
+	hopGaps       = "gaps at the wire"
+	hopDuplicates = "duplicates at the wire"
+)
+
+// ledger accounts for every packet, hop by hop.
+func ledger(f *facts) result.Ledger {
+	if why := noLedger(f); why != "" {
+		return result.Ledger{Why: why}
+	}
+	l := result.Ledger{Available: true}
+	offered, into, foreign := offeredHop(f), hop{}, max(0, f.foreign-f.own())
+	into, foreign = intoHop(f, foreign)
+	l.Hops = append(l.Hops, offered, into.Hop, throughHop(f, foreign))
+	for i := range f.slaves {
+		l.Hops = append(l.Hops, driverHop(f, i))
+	}
+	if f.rec.Wire != nil {
+		for i := range f.slaves {
+			l.Hops = append(l.Hops, wireHop(f, i))
+		}
+		l.Hops = append(l.Hops, gapsHop(f), duplicatesHop(f))
+	}
+	return l
+}
+
+// noLedger tells why packets are not sends here, or why counters do not hold; "" when there is a ledger.
+func noLedger(f *facts) string {
+	if f.sc.Traffic.Socket.GSO > 0 {
+		return "no ledger with GSO: one send becomes many packets"
+	}
+	mtu := f.rec.Bond.MTU
+	if mtu == 0 {
+		mtu = f.sc.Topology.MTU
+	}
+	headers := headersV4
+	for _, g := range f.sc.Traffic.Groups {
+		if strings.Contains(g, ":") {
+			headers = headersV6
+		}
+	}
+	if mtu > 0 && f.sc.Traffic.Payload+headers > mtu {
+		return fmt.Sprintf("no ledger beyond the MTU: a payload of %d bytes does not fit %d", f.sc.Traffic.Payload, mtu)
+	}
+	if how, yes := f.qdiscReplaced(); yes {
+		return "no ledger over a replaced qdisc: " + how
+	}
+	// A slave that goes down empties its queue without counting, and in broadcast mode changes the number of copies.
+	if how, yes := f.slaveChanged(); yes {
+		return "no ledger over a slave's change of state: " + how
+	}
+	return ""
+}
+
+// hop is one equation under construction: what is within [low, high] of left - right is explained by notes.
+type hop struct {
+	result.Hop
+	low, high int64
+	notes     []string
+}
+
+// allow explains a difference left - right from low to high (low <= 0 <= high).
+func (h *hop) allow(low, high int64, note string) {
+	if low == 0 && high == 0 {
+		return
+	}
+	h.low += low
+	h.high += high
+	h.notes = append(h.notes, note)
+}
+
+// close sets the remainder.
+func (h *hop) close() result.Hop {
+	d := h.LeftSum - h.RightSum
+	switch {
+	case d > h.high:
+		h.Remainder = d - h.high
+	case d < h.low:
+		h.Remainder = d - h.low
+	}
+	h.Note = strings.Join(h.notes, "; ")
+	return h.Hop
+}
+
+func offeredHop(f *facts) result.Hop {
+	h := hop{Hop: result.Hop{Name: hopOffered, LeftSum: f.offered(), RightSum: f.offered(),
+		Left:  fmt.Sprintf("offered %d", f.offered()),
+		Right: fmt.Sprintf("ok %d + EAGAIN %d + ENOBUFS %d + other errors %d", f.ok, f.eagain, f.enobufs, f.other)}}
+	if f.hidden > 0 {
+		h.notes = append(h.notes, fmt.Sprintf("%d batches ended short: each hides one EAGAIN or ENOBUFS", f.hidden))
+	}
+	return h.close()
+}
+
+// intoHop also returns how many foreign frames are left to explain later hops: those that went through the
+// bond are in its clsact counter, those that slaves sent past it are not.
+func intoHop(f *facts, foreign int64) (hop, int64) {
+	h := hop{Hop: result.Hop{Name: hopInto, LeftSum: f.ok + f.enobufs, RightSum: f.into,
+		Left:  fmt.Sprintf("ok %d + ENOBUFS %d", f.ok, f.enobufs),
+		Right: fmt.Sprintf("into the bond %d", f.into)}}
+	if f.hidden > 0 {
+		h.allow(-f.hidden, 0, fmt.Sprintf("up to %d hidden ENOBUFS entered the bond", f.hidden))
+	}
+	used := min(foreign, max(0, h.RightSum-h.LeftSum-f.hidden))
+	if used > 0 {
+		h.allow(-used, 0, fmt.Sprintf("%d foreign frames", used))
+	}
+	h.close()
+	return h, foreign - used
+}
+
+func throughHop(f *facts, foreign int64) result.Hop {
+	sent := f.sum(func(s *slaveFacts) int64 { return int64(s.diff.Packets) })
+	h := hop{Hop: result.Hop{Name: hopThrough, LeftSum: f.into * f.copies(),
+		RightSum: sent + f.qdiscDropped() + f.left() + f.netemDropped() + f.netemLeft() - f.own(),
+		Left:     fmt.Sprintf("into the bond %d", f.into),
+		Right:    fmt.Sprintf("slaves' sent %d + dropped %d + backlog %d", sent, f.qdiscDropped(), f.left())}}
+	if f.copies() != 1 {
+		h.Left += fmt.Sprintf(" × %d slaves", f.copies())
+	}
+	if f.netem != nil {
+		h.Right += fmt.Sprintf(" + netem's dropped %d + backlog %d", f.netemDropped(), f.netemLeft())
+	}
+	if own := f.own(); own > 0 {
+		h.Right += fmt.Sprintf(" - slaves' own %d", own)
+	}
+	if foreign > 0 {
+		h.allow(-foreign, 0, fmt.Sprintf("up to %d foreign frames sent past the bond", foreign))
+	}
+	if left := f.left(); left > 0 {
+		// sch_direct_xmit puts back what the driver refused: counted as sent at its first dequeue, and backlog again.
+		h.allow(-left, 0, "requeued packets count as sent and as backlog")
+	}
+	return h.close()
+}
+
+func driverHop(f *facts, i int) result.Hop {
+	s := &f.slaves[i]
+	h := hop{Hop: result.Hop{Name: hopDriver + " " + f.name(i), LeftSum: int64(s.diff.Packets), RightSum: s.tx + s.txDropped,
+		Left:  fmt.Sprintf("qdisc sent %d", s.diff.Packets),
+		Right: fmt.Sprintf("tx_packets %d", s.tx)}}
+	if s.txDropped > 0 {
+		h.Right += fmt.Sprintf(" + dropped by the driver %d", s.txDropped)
+	}
+	if !f.rec.Drain.Quiet {
+		h.allow(0, int64(f.rec.Slaves[i].Ring)+s.left, "the ring was not empty at the end")
+	}
+	return h.close()
+}
+
+func wireHop(f *facts, i int) result.Hop {
+	s := &f.slaves[i]
+	h := hop{Hop: result.Hop{Name: hopWire + " " + f.name(i), LeftSum: s.tx, RightSum: s.wireOurs + s.wireForeign,
+		Left:  fmt.Sprintf("tx_packets %d", s.tx),
+		Right: fmt.Sprintf("frames at the wire %d ours + %d foreign", s.wireOurs, s.wireForeign)}}
+	return h.close()
+}
+
+// gapsHop is evidence, not a counter: sequence numbers that no line saw against drops that were counted.
+func gapsHop(f *facts) result.Hop {
+	missing := f.seqs*f.copies() - f.unique - f.copiesSeen
+	known := f.dropped() + f.left() + f.netemLeft()
+	h := hop{Hop: result.Hop{Name: hopGaps, LeftSum: missing, RightSum: known,
+		Left:  fmt.Sprintf("numbers consumed %d - seen %d = missing %d", f.seqs*f.copies(), f.unique+f.copiesSeen, missing),
+		Right: fmt.Sprintf("counted drops and backlog %d", known)}}
+	// A number given to a send that a short batch or another error refused reached no packet; one sent again after a
+	// hidden ENOBUFS fills the gap of a counted drop.
+	if spare := f.seqs - f.ok - f.enobufs; spare > 0 {
+		h.allow(0, spare*f.copies(), fmt.Sprintf("%d numbers consumed by sends that were refused", spare))
+	}
+	if ring := f.inRing(); !f.rec.Drain.Quiet && ring > 0 {
+		h.allow(0, ring, fmt.Sprintf("%d packets in rings", ring))
+	}
+	h.close()
+	// Fewer gaps than drops prove no loss: foreign frames are dropped too, and a number sent again fills a gap.
+	h.Remainder = max(0, h.Remainder)
+	return h.Hop
+}
+
+func duplicatesHop(f *facts) result.Hop {
+	h := hop{Hop: result.Hop{Name: hopDuplicates, LeftSum: 0, RightSum: f.duplicates,
+		Left:  "expected 0",
+		Right: fmt.Sprintf("frames whose number was seen before on their line %d", f.duplicates)}}
+	return h.close()
+}

@@ -1,0 +1,123 @@
+package judge
+
+import (
+	"fmt"
+	"sort"
+)
+
+// carries is the least share of all frames a line must have taken to count as one that carries traffic.
+const carries = 0.01
+
+// line is what one slave's line took after warm-up.
+type line struct {
+	slave    int
+	rate     float64 // bits/s of the line
+	achieved float64 // bits/s of ours; meaningless unless measured
+	measured bool
+	frames   int64
+}
+
+// lines are those that carry traffic, first the one that was fullest.
+func (f *facts) lines() []line {
+	var all []line
+	var frames int64
+	for i, s := range f.slaves {
+		l := line{slave: i, rate: f.rec.LineRate[i], frames: s.tx}
+		if f.rec.Wire != nil {
+			l.frames = s.wireOurs
+		}
+		l.achieved, l.measured = f.achieved(i)
+		frames += l.frames
+		all = append(all, l)
+	}
+	carrying := all[:0]
+	for _, l := range all {
+		if l.frames > 0 && float64(l.frames) >= carries*float64(frames) {
+			carrying = append(carrying, l)
+		}
+	}
+	sort.SliceStable(carrying, func(a, b int) bool { return carrying[a].share() > carrying[b].share() })
+	return carrying
+}
+
+func (l line) share() float64 {
+	if l.rate <= 0 {
+		return 0
+	}
+	return l.achieved / l.rate
+}
+
+// achieved is the rate of a line between the end of warm-up and the end of the senders, from what arrived at
+// its other end, or where nothing listens there from what the slave's driver completed.
+func (f *facts) achieved(slave int) (bitsPerSecond float64, ok bool) {
+	to := f.endMS()
+	if f.rec.Wire != nil {
+		w := f.rec.Wire.Slaves[slave]
+		return slope(w.AtMS, w.CumBytes, f.warmupMS(), to, 8)
+	}
+	s := f.slaves[slave]
+	if s.tx == 0 || len(f.rec.Series.Slaves) == 0 {
+		return 0, false
+	}
+	frame := float64(s.txBytes) / float64(s.tx)
+	return slope(f.rec.Series.AtMS, f.rec.Series.Slaves[slave].Completed, f.warmupMS(), to, 8*frame)
+}
+
+// endMS is when the senders ended, from the first send.
+func (f *facts) endMS() float64 {
+	if e := f.elapsedMS(); e > 0 && e < f.durationMS() {
+		return e
+	}
+	return f.durationMS()
+}
+
+// slope is the growth a second of cum between the first and the last point within [from, to] ms, times unit.
+func slope(at []float64, cum []uint64, from, to, unit float64) (float64, bool) {
+	n := min(len(at), len(cum))
+	a, b := -1, -1
+	for i := range n {
+		if at[i] >= from && at[i] <= to {
+			if a < 0 {
+				a = i
+			}
+			b = i
+		}
+	}
+	if a == b || at[b] <= at[a] {
+		return 0, false
+	}
+	return float64(cum[b]-cum[a]) * unit / (at[b] - at[a]) * 1000, true
+}
+
+// deciding is the line that must be full for the run to count; false when no line carried anything.
+//
+// In broadcast mode it is the slowest: every packet goes out of each, so the senders are held to its pace at
+// most. In all others it is the fullest of those that carry traffic: active-backup has one; where a mode
+// spreads packets a socket is held back by the fullest and cannot fill the rest.
+func (f *facts) deciding(lines []line) (line, bool) {
+	if len(lines) == 0 {
+		return line{}, false
+	}
+	d := lines[0]
+	if f.broadcast() {
+		for _, l := range lines {
+			if l.rate < d.rate {
+				d = l
+			}
+		}
+	}
+	return d, true
+}
+
+// bits writes a rate for people: 99.8 Mbit/s.
+func bits(r float64) string {
+	for _, u := range []struct {
+		unit string
+		size float64
+	}{{"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}} {
+		if r >= u.size {
+			return fmt.Sprintf("%.4g %s", r/u.size, u.unit)
+		}
+	}
+	return fmt.Sprintf("%.3g bit/s", r)
+}

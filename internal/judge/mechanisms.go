@@ -1,0 +1,156 @@
+package judge
+
+import (
+	"fmt"
+
+	"bondrepro/reproducer/result"
+)
+
+// finding is a diagnosis with its sentence from the table.
+func finding(code, evidence string) result.Finding {
+	return result.Finding{Code: code, Text: result.Diagnoses[code], Evidence: evidence}
+}
+
+// mechanism looks for one thing that makes a run BAD.
+type mechanism func(*facts, result.Oracle, balance) (result.Finding, result.Cause, bool)
+
+// mechanisms are in the order in which they decide. Lost back-pressure comes before a remainder, which takes
+// a second run to be believed.
+var mechanisms = []mechanism{orphaned, uncounted, dropped, stuck, leaked}
+
+// orphaned needs no drop: half the packets off their charge is enough to overrun some other queue.
+func orphaned(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
+	if !o.Orphaned {
+		return result.Finding{}, "", false
+	}
+	ev := fmt.Sprintf("uncharged %.4g of %.4g packets in flight (median of %d samples, threshold %.4g), greatest outq %d bytes, dropped %d",
+		o.Median, o.InFlight, o.Samples, o.Threshold, f.greatestOutq(), f.qdiscDropped())
+	if f.sc.Orphan == orphanNetem {
+		return finding(result.OrphanedAsAsked, ev), result.CauseConfiguration, true
+	}
+	return finding(result.BackPressureLost, ev), result.CauseKernel, true
+}
+
+func uncounted(_ *facts, _ result.Oracle, b balance) (result.Finding, result.Cause, bool) {
+	if !b.confirmed() {
+		return result.Finding{}, "", false
+	}
+	return b.finding(), result.CauseKernel, true
+}
+
+// dropped finds out whom to blame for drops of packets that were charged.
+func dropped(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
+	n := f.qdiscDropped()
+	if n == 0 || o.Orphaned {
+		return result.Finding{}, "", false
+	}
+	ev := fmt.Sprintf("dropped %d; %s; uncharged %s", n, preflightText(f.pf), unchargedText(o))
+	// Too few samples are no oracle, but packets that they show uncharged are not the configuration's.
+	charged := !o.Available || o.Median <= o.Threshold
+	switch {
+	case f.sc.Orphan == orphanNetem:
+		return finding(result.OrphanedAsAsked, ev), result.CauseConfiguration, true
+	case f.broadcast() && f.unequalLines():
+		return finding(result.BroadcastClones, ev+"; lines of "+f.lineRates()), result.CauseConfiguration, true
+	case f.pf.Exceeds && charged:
+		return finding(result.SndbufExceedsQueue, ev), result.CauseConfiguration, true
+	}
+	return finding(result.DropsUnpredicted, ev), result.CauseKernel, true
+}
+
+// stuck finds packets that stay in a qdisc or a ring while the line is idle: a lost wake-up. A line that is
+// merely too slow to drain in time is not stuck.
+func stuck(f *facts, _ result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
+	ring := f.inRing()
+	if f.rec.Drain.Quiet || !f.idle() || f.backlog() == 0 && (ring <= 0 || f.rec.Drain.Outq == 0) {
+		return result.Finding{}, "", false
+	}
+	return finding(result.StuckQueue, fmt.Sprintf("after %.0f ms of waiting %d packets are in the slaves' qdiscs and %d in their rings, %d bytes charged",
+		f.rec.Drain.TookMS, f.backlog(), max(0, ring), f.rec.Drain.Outq)), result.CauseKernel, true
+}
+
+// leaked finds bytes charged to sockets with no packet left that they could be for.
+func leaked(f *facts, _ result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
+	d := f.rec.Drain
+	if d.Quiet || d.Outq == 0 || f.backlog() > 0 || f.netemLeft() > 0 || f.inRing() > 0 {
+		return result.Finding{}, "", false
+	}
+	return finding(result.LeakedCharge, fmt.Sprintf("after %.0f ms of waiting %d bytes are charged with every queue empty", d.TookMS, d.Outq)),
+		result.CauseKernel, true
+}
+
+// backlog is what the drain left in slaves' qdiscs, packets.
+func (f *facts) backlog() int64 { return max(int64(f.rec.Drain.Backlog), f.left()) }
+
+// inRing is how many packets qdiscs handed to drivers that did not complete them, those put back excepted.
+func (f *facts) inRing() int64 {
+	return f.sum(func(s *slaveFacts) int64 { return int64(s.diff.Packets) - s.tx - s.txDropped }) - f.left()
+}
+
+// idle tells whether the lines took less than half of what they could have during the drain.
+func (f *facts) idle() bool {
+	frame := f.frameBytes()
+	var could, did float64
+	for i, s := range f.slaves {
+		if s.left == 0 && int64(s.diff.Packets) == s.tx {
+			continue
+		}
+		could += f.rec.LineRate[i] / 8 * f.rec.Drain.TookMS / 1000
+		did += float64(s.tx) * frame
+		if i < len(f.rec.Series.Slaves) {
+			if c := f.rec.Series.Slaves[i].Completed; len(c) > 0 {
+				did -= float64(c[len(c)-1]) * frame
+			}
+		}
+	}
+	return did < could/2
+}
+
+func (f *facts) unequalLines() bool {
+	for _, r := range f.rec.LineRate {
+		if r != f.rec.LineRate[0] {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *facts) lineRates() string {
+	s := ""
+	for i, r := range f.rec.LineRate {
+		if i > 0 {
+			s += ", "
+		}
+		s += bits(r)
+	}
+	return s
+}
+
+// greatestOutq is the most that was charged to one socket, bytes.
+func (f *facts) greatestOutq() (most int) {
+	for _, s := range f.rec.Senders {
+		most = max(most, s.MaxOutq)
+	}
+	return most
+}
+
+func preflightText(pf result.Preflight) string {
+	if pf.Truesize == 0 {
+		return "the sum of the send buffers is not known"
+	}
+	than := "within"
+	if pf.Exceeds {
+		than = "more than"
+	}
+	return fmt.Sprintf("%d senders × %d packets = %d in flight at most, %s txqueuelen %d + ring %d",
+		pf.Senders, pf.PerSender, pf.Sum, than, pf.TxQueueLen, pf.Ring)
+}
+
+func unchargedText(o result.Oracle) string {
+	if !o.Available {
+		return "not known (" + o.Why + ")"
+	}
+	return fmt.Sprintf("%.4g (median of %d samples)", o.Median, o.Samples)
+}
+
+const orphanNetem = "netem" // value of Scenario.Orphan

@@ -1,0 +1,57 @@
+package judge
+
+import (
+	"fmt"
+
+	"bondrepro/reproducer/result"
+)
+
+// hashed are the bonding modes that pick a slave by a hash of the packet (Documentation/networking/bonding.rst).
+var hashed = map[string]bool{"balance-xor": true, "802.3ad": true, "balance-tlb": true, "balance-alb": true}
+
+// notes are findings that explain a run without making it BAD.
+func notes(f *facts, g []result.Guard) []result.Finding {
+	var out []result.Finding
+	if how, yes := f.slaveChanged(); yes {
+		out = append(out, finding(result.SlaveDown, how))
+	}
+	if ev, yes := f.tooSlow(g); yes {
+		out = append(out, finding(result.SenderTooSlow, ev))
+	}
+	if l := f.lines(); hashed[f.mode()] && len(f.slaves) > 1 && f.flows() > 1 && len(l) == 1 {
+		out = append(out, finding(result.OneSlaveHash, fmt.Sprintf("%d flows, %d frames, all through %s", f.flows(), l[0].frames, f.name(l[0].slave))))
+	}
+	if n := f.requeues(); n > 0 {
+		out = append(out, finding(result.RingStops, fmt.Sprintf("requeues %d", n)))
+	}
+	return out
+}
+
+// flows tells how many flows a hash can tell apart: each sender has its own source port, each group its address.
+func (f *facts) flows() int { return len(f.rec.Senders) * max(1, len(f.sc.Traffic.Groups)) }
+
+// tooSlow tells whether line_full failed for no other reason that a guard knows.
+func (f *facts) tooSlow(guards []result.Guard) (string, bool) {
+	for _, g := range guards {
+		switch {
+		case g.Name == guardLineFull && g.OK:
+			return "", false
+		case g.Name != guardLineFull && g.Name != guardLedger && !g.OK:
+			return "", false
+		}
+	}
+	l, ok := f.deciding(f.lines())
+	if !ok || !l.measured || l.share() > 1 || f.heldBack() != "" && f.blockedShare() > 0.5 {
+		return "", false
+	}
+	return fmt.Sprintf("%s took %s of %s", f.name(l.slave), bits(l.achieved), bits(l.rate)), true
+}
+
+// throttled is the finding of a good run.
+func throttled(f *facts) result.Finding {
+	ev := fmt.Sprintf("blocked %.1f %% of the time, nothing dropped", 100*f.blockedShare())
+	if f.eagain+f.hidden > 0 {
+		ev = fmt.Sprintf("blocked %.1f %% of the time, %d sends refused, nothing dropped", 100*f.blockedShare(), f.eagain+f.hidden)
+	}
+	return finding(result.NoneFound, ev)
+}

@@ -1,0 +1,61 @@
+package judge
+
+import (
+	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
+)
+
+// Run judges one recording of an arm: guards first, then the built-in rules, then the scenario's expect
+// lines. A run with a broken guard is invalid and its verdict inconclusive, whatever else it shows.
+func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) result.RunJudgement {
+	if why := check(rec); why != "" {
+		return result.RunJudgement{
+			Verdict: result.Inconclusive,
+			Guards:  []result.Guard{{Name: guardFinished, Evidence: why}},
+			Ledger:  result.Ledger{Why: "the run did not end"},
+			Oracle:  result.Oracle{Why: "the run did not end"},
+		}
+	}
+	f := gather(sc, pf, rec)
+	l := ledger(f)
+	b := weigh(l)
+	o := oracle(f)
+	g := guards(f, l, b)
+	m := metrics(f, l, b, o)
+	j := result.RunJudgement{Valid: broken(g) == nil, Guards: g, Ledger: l, Oracle: o, Metrics: m, Expect: expect(sc.Expect, m, o)}
+	bad, cause := badFindings(f, o, b)
+	remarks := notes(f, g)
+
+	switch failed := failedExpectation(j.Expect); {
+	case !j.Valid:
+		j.Verdict = result.Inconclusive
+		j.Diagnosis = append(remarks, bad...)
+	case len(bad) > 0:
+		j.Verdict, j.Cause = result.Bad, cause
+		j.Diagnosis = append(bad, remarks...)
+	case failed != "":
+		// No mechanism of ours explains it: what was under test is to blame.
+		j.Verdict, j.Cause = result.Bad, result.CauseKernel
+		j.Diagnosis = append([]result.Finding{finding(result.ExpectationFailed, failed)}, remarks...)
+	case o.Available && o.Samples < leastSamples:
+		j.Verdict = result.Inconclusive
+		j.Diagnosis = append([]result.Finding{finding(result.FewSamples, o.Why)}, remarks...)
+	default:
+		j.Verdict = result.Good
+		j.Diagnosis = append([]result.Finding{throttled(f)}, remarks...)
+	}
+	return j
+}
+
+// badFindings are all mechanisms that make the run BAD, first the one that decides, with its cause.
+func badFindings(f *facts, o result.Oracle, b balance) (found []result.Finding, cause result.Cause) {
+	for _, m := range mechanisms {
+		if fd, c, yes := m(f, o, b); yes {
+			if len(found) == 0 {
+				cause = c
+			}
+			found = append(found, fd)
+		}
+	}
+	return found, cause
+}
