@@ -19,7 +19,7 @@ var version = "dev"
 
 func main() {
 	exitcode.Guard()
-	if os.Getpid() == 1 && guest.Booted() {
+	if guest.Booted() {
 		guest.Main(guest.Handlers())
 	}
 	ctx, stop := exitcode.Signals(context.Background())

@@ -62,7 +62,7 @@ The kernel under test boots in QEMU; nothing on this machine is changed and no r
 	f.StringVar(&o.Kernel, "kernel", reproducer.DefaultKernel, "kernel to boot: a .deb, a bzImage, a built kernel tree, deb:PACKAGE (fetched by apt-get), or host")
 	f.StringVar(&o.ModulesDir, "modules", "", "folder with the modules of a bzImage")
 	f.StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the kernel's own (repeatable)")
-	f.StringVar(&o.QEMU, "qemu", "", "QEMU program (default: qemu-system-x86_64 from $PATH)")
+	f.StringVar(&o.QEMU, "qemu", "qemu-system-x86_64", "QEMU program")
 	f.StringVar(&o.Pcap, "pcap", "", "write every frame at the wire to this file")
 	f.StringArrayVar(&sets, "set", nil, "PATH=VALUE: set a field of the scenario (repeatable)")
 	f.BoolVar(&o.NoControl, "no-control", false, "leave out the positive control")

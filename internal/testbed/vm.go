@@ -46,12 +46,13 @@ const (
 
 // guestVM is a booted kernel whose slaves' other ends are in this process.
 type guestVM struct {
-	machine *vm.Machine
-	kernel  *kernel.Kernel
-	guest   result.Guest
-	host    result.Host
-	lacks   []string
-	pcap    *os.File
+	machine  *vm.Machine
+	nics     int
+	guest    result.Guest
+	host     result.Host
+	lacks    []string
+	pcap     *os.File // nil without --pcap
+	stopPcap func() error
 }
 
 var _ Testbed = (*guestVM)(nil)
@@ -80,7 +81,11 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own file, which becomes the guest's init: %w", err)
 	}
-	g := &guestVM{kernel: k, lacks: lacks, host: hostFacts()}
+	pcap, err := createPcap(o.Pcap)
+	if err != nil {
+		return nil, err
+	}
+	g := &guestVM{lacks: lacks, host: hostFacts(), pcap: pcap}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Close())
@@ -94,15 +99,13 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Pcap != "" {
-		if g.pcap, err = os.Create(o.Pcap); err != nil {
-			return nil, &UsageError{Err: fmt.Errorf("--pcap: %w", err)}
-		}
-		if err := g.machine.Wire().Pcap(g.pcap); err != nil {
+	if pcap != nil {
+		if g.stopPcap, err = g.machine.Wire().Pcap(pcap); err != nil {
 			return nil, err
 		}
 	}
 	g.host.QEMU = g.machine.QEMUVersion()
+	g.nics = o.NICs
 	g.guest, err = describe(k, modules, g.machine)
 	return g, err
 }
@@ -115,25 +118,27 @@ func modulesFor(k *kernel.Kernel, o Options) (modules []kernel.Module, lacks []s
 			names = append(names, m)
 		}
 	}
-	for name := range o.Modules {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	for _, name := range usefulModules {
-		_, err := k.Resolve([]string{name}, nil)
-		var missing *kernel.MissingModulesError
-		switch {
-		case errors.As(err, &missing):
-			lacks = append(lacks, name)
-		case err != nil:
-			return nil, nil, err
-		default:
+		if k.Has(name) {
 			names = append(names, name)
+		} else {
+			lacks = append(lacks, name)
 		}
 	}
 	modules, err = k.Resolve(names, o.Modules)
 	return modules, lacks, err
+}
+
+// createPcap opens the file before anything boots; no name is no file.
+func createPcap(name string) (*os.File, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, &UsageError{Err: fmt.Errorf("--pcap: %w", err)}
+	}
+	return f, nil
 }
 
 // describe is the proof: the guest's own account of what runs, against the files it was given.
@@ -141,8 +146,8 @@ func describe(k *kernel.Kernel, modules []kernel.Module, m *vm.Machine) (result.
 	hello := m.Hello()
 	g := result.Guest{
 		Kernel: hello.Release, Version: strings.TrimSpace(hello.Version), BuildID: hello.BuildID,
-		Accelerator: m.Accelerator(), AcceleratorWhy: m.AcceleratorWhy(), CPUs: hello.CPUs, MemoryMB: hello.MemoryMB,
-		BootMS: float64(m.BootTime().Milliseconds()), Tainted: hello.Tainted,
+		Accelerator: m.Accelerator().Name, AcceleratorWhy: m.Accelerator().Why, CPUs: hello.CPUs,
+		MemoryMB: hello.MemoryMB, BootMS: m.BootMS(), Tainted: hello.Tainted,
 	}
 	if hello.Release != k.Release {
 		return g, &KernelError{Reason: fmt.Sprintf("the guest runs %s, but the kernel given is %s", hello.Release, k.Release)}
@@ -188,17 +193,24 @@ func problem(p guestproto.Problem, modules []kernel.Module) error {
 
 func (g *guestVM) Guest() *result.Guest { return &g.guest }
 func (g *guestVM) Host() result.Host    { return g.host }
-func (g *guestVM) Slaves() []string     { return g.machine.MACs() }
+
+func (g *guestVM) Slaves() []string {
+	macs := make([]string, g.nics)
+	for i := range macs {
+		macs[i] = vm.MAC(i)
+	}
+	return macs
+}
 
 func (g *guestVM) Lacks(module string) bool { return slices.Contains(g.lacks, module) }
 
 // Probe stops every line for as long as it takes, so that nothing leaves before its charge was read.
 func (g *guestVM) Probe(ctx context.Context, job measure.Job) (measure.Probe, error) {
 	w := g.machine.Wire()
-	w.SetRates(make([]float64, len(g.machine.MACs())))
+	w.SetRates(make([]float64, g.nics))
 	var probe measure.Probe
 	err := g.call(ctx, measure.KindProbe, job, &probe)
-	w.SetRates(openLines(len(g.machine.MACs())))
+	w.SetRates(openLines(g.nics))
 	if err != nil {
 		return probe, err
 	}
@@ -210,7 +222,7 @@ func openLines(n int) []float64 { return slices.Repeat([]float64{math.Inf(1)}, n
 // Measure has the guest measure, and adds what the wire saw.
 func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
 	w := g.machine.Wire()
-	rates := openLines(len(g.machine.MACs()))
+	rates := openLines(g.nics)
 	copy(rates, job.LineRate)
 	w.SetRates(rates)
 	w.Begin(job.Run, job.Scenario.Traffic.Senders)
@@ -247,6 +259,9 @@ func (g *guestVM) Close() error {
 	var errs []error
 	if g.machine != nil {
 		errs = append(errs, g.machine.Close())
+	}
+	if g.stopPcap != nil {
+		errs = append(errs, g.stopPcap())
 	}
 	if g.pcap != nil {
 		errs = append(errs, g.pcap.Close())

@@ -1,0 +1,150 @@
+// Package vmtest runs tests inside a guest: the package's own test binary is the guest's init, and is started
+// there once more with the tests' names. Tests that need a bond, netem or a qdisc the build machine lacks run so.
+package vmtest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bondrepro/internal/guest"
+	"bondrepro/internal/guestproto"
+	"bondrepro/internal/initramfs"
+	"bondrepro/internal/kernel"
+	"bondrepro/internal/osrun"
+	"bondrepro/internal/vm"
+)
+
+// Kernel is what guests boot when the environment variable BONDREPRO_KERNEL names no other.
+const Kernel = "deb:linux-image-cloud-amd64"
+
+// inGuest marks the tests' process in the guest.
+const inGuest = "BONDREPRO_IN_GUEST"
+
+const (
+	limit = 4 * time.Minute
+	// initPath is where the test binary lies in the guest.
+	initPath = "/init"
+)
+
+// Main stands in for testing's own main: it lets the test binary be a guest's init. Call it from TestMain.
+func Main(m *testing.M) {
+	if guest.Booted() {
+		guest.Main(guest.Handlers())
+	}
+	os.Exit(m.Run())
+}
+
+// Inside tells whether this process runs in a guest that Run booted.
+func Inside() bool { return os.Getenv(inGuest) != "" }
+
+// Guest is a machine to run tests in.
+type Guest struct {
+	Modules []string // by name; what they depend on comes along. A module the kernel lacks fails the test
+	Env     []string
+	Files   []initramfs.Entry
+	NICs    int
+}
+
+// Run boots the guest and runs the tests of this binary whose names match the pattern there. Their output goes
+// to t's log; one that fails there, or a pattern that matches none, fails t.
+func (g Guest) Run(t *testing.T, pattern string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("boots a guest: left out by -short")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	m := g.boot(ctx, t)
+	defer m.Close()
+	var out strings.Builder
+	code, err := m.Exec(ctx, guestproto.Exec{
+		Path: initPath,
+		Args: []string{"-test.run", pattern, "-test.v", "-test.count=1", "-test.timeout=3m"},
+		Env:  append([]string{inGuest + "=1", "PATH=/bin", "HOME=/tmp"}, g.Env...),
+	}, &out)
+	relay(t, out.String())
+	switch {
+	case err != nil:
+		t.Fatalf("the tests in the guest: %v", err)
+	case code != 0:
+		t.Fatalf("the tests in the guest ended with exit code %d", code)
+	case !strings.Contains(out.String(), "--- PASS"):
+		t.Fatalf("no test of the guest passed: does %q match none?", pattern)
+	}
+}
+
+func (g Guest) boot(ctx context.Context, t *testing.T) *vm.Machine {
+	t.Helper()
+	spec := os.Getenv("BONDREPRO_KERNEL")
+	if spec == "" {
+		spec = Kernel
+	}
+	k, err := kernel.Open(ctx, spec, kernel.Options{})
+	if err != nil {
+		t.Fatalf("no kernel to boot (make test fetches one): %v", err)
+	}
+	modules, err := k.Resolve(append([]string{"virtio_pci", "virtio_net"}, g.Modules...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := vm.Start(ctx, vm.Config{
+		Image: k.Image, Self: self, Modules: modules, ModuleParams: map[string]string{"bonding": "max_bonds=0"},
+		Files: g.Files, NICs: g.NICs,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func relay(t *testing.T, output string) {
+	t.Helper()
+	lines := bufio.NewScanner(strings.NewReader(output))
+	for lines.Scan() {
+		t.Log("guest: " + lines.Text())
+	}
+}
+
+// Program gives the files of a program of this machine, with the libraries it is linked with, for the guest's
+// /bin and the paths its loader looks in.
+func Program(ctx context.Context, name string) ([]initramfs.Entry, error) {
+	path, err := lookPath(name)
+	if err != nil {
+		return nil, err
+	}
+	files := []initramfs.Entry{initramfs.Copy("/bin/"+name, 0o755, path)}
+	out, err := osrun.Run(ctx, osrun.Cmd{Path: "ldd", Args: []string{path}, Timeout: 20 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out.Stdout)) {
+		for word := range strings.FieldsSeq(line) {
+			if strings.HasPrefix(word, "/") {
+				files = append(files, initramfs.Copy(word, 0o755, word))
+			}
+		}
+	}
+	return files, nil
+}
+
+// lookPath finds a program also where only root's $PATH looks.
+func lookPath(name string) (string, error) {
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/sbin") {
+		path := filepath.Join(dir, name)
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return filepath.EvalSymlinks(path)
+		}
+	}
+	return "", errors.New(name + ": no such program: make test installs it")
+}
