@@ -16,10 +16,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// printAndExit in the environment makes the test binary print the file it names and exit with 7.
+const printAndExit = "BONDREPRO_TEST_PRINT"
+
 // The test binary is also the guest's init, and the parent of the SIGKILL test.
 func TestMain(m *testing.M) {
 	if os.Getpid() == 1 {
 		guest.Main(handlers)
+	}
+	if path := os.Getenv(printAndExit); path != "" {
+		b, _ := os.ReadFile(path)
+		os.Stdout.Write(b)
+		os.Exit(7)
 	}
 	if os.Getenv(bootAndWait) != "" {
 		os.Exit(bootThenWait())
@@ -51,9 +59,13 @@ var handlers = map[string]guest.Handler{
 		}
 		return nil, os.WriteFile("/proc/sysrq-trigger", []byte(key), 0)
 	},
-	// freeze stops our own process, as a kernel that runs nothing any more would.
+	// freeze keeps the heartbeat from running, as a kernel that schedules nobody any more would.
 	"freeze": func(context.Context, json.RawMessage, func(string, any)) (any, error) {
-		// PID 1 ignores SIGSTOP; threads of the highest real-time priority on each CPU starve all else.
+		// PID 1 ignores SIGSTOP. Threads of the highest real-time priority starve all others, once the kernel's
+		// reserve for those is gone.
+		if err := os.WriteFile("/proc/sys/kernel/sched_rt_runtime_us", []byte("-1"), 0); err != nil {
+			return nil, err
+		}
 		for range 4 {
 			go func() {
 				var set unix.CPUSet

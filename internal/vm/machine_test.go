@@ -1,0 +1,291 @@
+package vm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bondrepro/internal/guestproto"
+	"bondrepro/internal/initramfs"
+	"bondrepro/internal/kernel"
+	"bondrepro/internal/vm"
+	"bondrepro/reproducer/result"
+)
+
+// callLimit is far longer than any call here takes; it only turns a hang into a failure.
+const callLimit = time.Minute
+
+func call(t *testing.T, m *vm.Machine, kind string, in, out any) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), callLimit)
+	defer cancel()
+	return m.Call(ctx, kind, in, out, nil)
+}
+
+// One boot serves many measurements, and these tests.
+func TestMachine(t *testing.T) {
+	var given []kernel.Module
+	m := boot(t, func(c *vm.Config) {
+		c.NICs = 2
+		given = c.Modules
+		c.Modules = append(c.Modules[:len(c.Modules):len(c.Modules)],
+			kernel.Module{Name: "printk", Data: []byte("a module that is built in")},
+			kernel.Module{Name: "rubbish", Data: []byte("no module at all, but long enough to be read as an ELF header, which it is not")})
+		c.Files = append(c.Files, initramfs.Bytes("/etc/greeting", 0o644, []byte("hello")))
+		c.Sysctls["net.no_such_thing"] = "1"
+	})
+	t.Run("hello", func(t *testing.T) { testHello(t, m.Hello(), given) })
+	t.Run("large messages", func(t *testing.T) { testLargeMessages(t, m) })
+	t.Run("notes come in order", func(t *testing.T) { testNotes(t, m) })
+	t.Run("an error of the handler", func(t *testing.T) {
+		var failed *vm.CallError
+		if err := call(t, m, "no such call", nil, nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "no such call") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a cancelled call ends and the next one works", func(t *testing.T) { testCancel(t, m) })
+	t.Run("exec", func(t *testing.T) { testExec(t, m) })
+	t.Run("wire", func(t *testing.T) { testWire(t, m) })
+	t.Run("a panic of a handler is told and ends the machine", func(t *testing.T) {
+		var died *vm.GuestError
+		err := call(t, m, "panic", nil, nil)
+		if !errors.As(err, &died) || !strings.Contains(died.What, "on purpose") || !strings.Contains(died.What, "guest_test.go") {
+			t.Errorf("got %v", err)
+		}
+		if again := call(t, m, "echo", 1, nil); !errors.As(again, &died) {
+			t.Errorf("the next call: %v", again)
+		}
+	})
+}
+
+func testHello(t *testing.T, h guestproto.Hello, given []kernel.Module) {
+	if !strings.Contains(h.Version, h.Release) || h.Release == "" || len(h.BuildID) != 40 {
+		t.Errorf("release %q, version %q, build id %q", h.Release, h.Version, h.BuildID)
+	}
+	if h.CPUs != 2 || h.MemoryMB < 900 || h.MemoryMB > 1024 || h.Tainted != "0" {
+		t.Errorf("%d CPUs, %d MB, tainted %q", h.CPUs, h.MemoryMB, h.Tainted)
+	}
+	for _, g := range given {
+		if m, ok := h.Module(g.Name); !ok || m.BuildID != g.BuildID || m.BuildID == "" {
+			t.Errorf("module %s with build id %s is in the guest as %+v", g.Name, g.BuildID, m)
+		}
+	}
+	want := []struct {
+		name  string
+		there bool
+		text  string
+	}{{"printk", true, "built in"}, {"rubbish", false, "exec format error"}, {"net.no_such_thing", false, "no such file"}}
+	if len(h.Problems) != len(want) {
+		t.Fatalf("problems %+v", h.Problems)
+	}
+	for i, w := range want {
+		if p := h.Problems[i]; p.Module+p.Sysctl != w.name || p.AlreadyThere != w.there || !strings.Contains(p.Text, w.text) {
+			t.Errorf("problem %+v, want %+v", p, w)
+		}
+	}
+}
+
+func testLargeMessages(t *testing.T, m *vm.Machine) {
+	for _, n := range []int{64 << 10, 512 << 10} {
+		text := noise(n)
+		began := time.Now()
+		var got string
+		if err := call(t, m, "give", n, &got); err != nil || got != text {
+			t.Errorf("%d bytes from the guest: %d arrived, %v", n, len(got), err)
+		}
+		given := time.Since(began)
+		var length int
+		if err := call(t, m, "take", text, &length); err != nil || length != n {
+			t.Errorf("%d bytes to the guest: %d arrived, %v", n, length, err)
+		}
+		t.Logf("%d KB: %v from the guest, %v to it", n>>10, given.Round(time.Millisecond), (time.Since(began) - given).Round(time.Millisecond))
+	}
+}
+
+func testNotes(t *testing.T, m *vm.Machine) {
+	var seen []int
+	var total int
+	ctx, cancel := context.WithTimeout(t.Context(), callLimit)
+	defer cancel()
+	err := m.Call(ctx, "count", 20, &total, func(kind string, body json.RawMessage) {
+		var i int
+		if err := json.Unmarshal(body, &i); err != nil || kind != "at" {
+			t.Errorf("note %s %s: %v", kind, body, err)
+		}
+		seen = append(seen, i)
+	})
+	if err != nil || total != 20 || len(seen) != 20 {
+		t.Fatalf("%d notes, reply %d, %v", len(seen), total, err)
+	}
+	for i, n := range seen {
+		if i != n {
+			t.Errorf("note %d says %d", i, n)
+		}
+	}
+}
+
+func testCancel(t *testing.T, m *vm.Machine) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if err := m.Call(ctx, "wait", nil, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := m.Call(ctx, "wait", nil, nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("out of time: %v", err)
+	}
+	if err := call(t, m, "echo", 1, nil); err != nil {
+		t.Errorf("the next call: %v", err)
+	}
+}
+
+func testExec(t *testing.T, m *vm.Machine) {
+	ctx, cancel := context.WithTimeout(t.Context(), callLimit)
+	defer cancel()
+	var out strings.Builder
+	code, err := m.Exec(ctx, guestproto.Exec{Path: "/init", Env: []string{printAndExit + "=/etc/greeting"}}, &out)
+	if err != nil || code != 7 || out.String() != "hello" {
+		t.Errorf("exit code %d, output %q, %v", code, out.String(), err)
+	}
+	var failed *vm.CallError
+	if _, err := m.Exec(ctx, guestproto.Exec{Path: "/nowhere"}, &out); !errors.As(err, &failed) {
+		t.Errorf("a program that is not there: %v", err)
+	}
+}
+
+// testWire fills both lines, one at twice the rate of the other. What is asserted is what came, and the rates as
+// the wire itself timed them.
+func testWire(t *testing.T, m *vm.Machine) {
+	w := m.Wire()
+	rates := []float64{50e6, 100e6}
+	w.SetRates(rates)
+	for nic, rate := range rates {
+		run := uint32(10 + nic)
+		w.Begin(run, 1)
+		const count = 3000
+		var took time.Duration
+		if err := call(t, m, "send", sendJob{Run: run, Count: count, Payload: 4000, NIC: nic}, &took); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), callLimit)
+		if err := w.WaitIdle(ctx, 200*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		got := w.End()
+		s, l := got.Senders[0], got.Slaves[nic]
+		if s.Unique != count || s.Beyond != count || s.Duplicates+s.Reordered+s.Copies != 0 || l.Ours != count {
+			t.Errorf("line %d: %+v, %d frames, want %d in order", nic, s, l.Ours, count)
+		}
+		if other := got.Slaves[1-nic]; other.Ours != 0 {
+			t.Errorf("line %d: %d frames came by the other line", nic, other.Ours)
+		}
+		if r := achieved(l); math.Abs(r/rate-1) > 0.05 {
+			t.Errorf("line %d: %.1f Mbit/s, want %.1f within 5 %%", nic, r/1e6, rate/1e6)
+		} else {
+			t.Logf("line %d: %.2f of %.0f Mbit/s; foreign %v", nic, r/1e6, rate/1e6, l.Foreign)
+		}
+	}
+	w.SetRates([]float64{math.Inf(1), math.Inf(1)})
+	w.Begin(12, 1)
+	if err := call(t, m, "send", sendJob{Run: 12, Count: 10000, Payload: 4000}, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("open line: %.0f Mbit/s", achieved(w.End().Slaves[0])/1e6)
+}
+
+// achieved is the rate of a line's series, bits/s.
+func achieved(s result.WireSlave) float64 {
+	n := len(s.AtMS) - 1
+	return float64(s.CumBytes[n]-s.CumBytes[0]) * 8 / ((s.AtMS[n] - s.AtMS[0]) / 1000)
+}
+
+func TestKernelPanic(t *testing.T) {
+	m := boot(t, nil)
+	var failed *vm.KernelError
+	err := call(t, m, "sysrq", "c", nil)
+	if !errors.As(err, &failed) || !strings.Contains(failed.Reason, "panicked (Kernel panic - not syncing: sysrq triggered crash)") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestHang(t *testing.T) {
+	m := boot(t, func(c *vm.Config) { c.HangAfter = 4 * time.Second })
+	var failed *vm.KernelError
+	err := call(t, m, "freeze", nil, nil)
+	if !errors.As(err, &failed) || !strings.Contains(failed.Reason, "hung: no word for 4s during freeze") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestQEMUKilled(t *testing.T) {
+	m := boot(t, nil)
+	time.AfterFunc(100*time.Millisecond, func() { _ = m.Process().Kill() })
+	var failed *vm.QEMUError
+	if err := call(t, m, "wait", nil, nil); !errors.As(err, &failed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBootThatFails(t *testing.T) {
+	rubbish := t.TempDir() + "/rubbish"
+	if err := os.WriteFile(rubbish, make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kernelFails := func(err error) bool { return errors.As(err, new(*vm.KernelError)) }
+	qemuFails := func(err error) bool { return errors.As(err, new(*vm.QEMUError)) }
+	noQEMU := func(err error) bool { return errors.As(err, new(*vm.NoQEMUError)) }
+	tests := []struct {
+		name   string
+		change func(*vm.Config)
+		is     func(error) bool
+		text   string
+	}{
+		{"no time", func(c *vm.Config) { c.BootTimeout = 200 * time.Millisecond }, kernelFails, "reached no userspace in 200ms"},
+		{"no kernel", func(c *vm.Config) { c.Image = rubbish }, qemuFails, "QEMU failed"},
+		{"no root file system", func(c *vm.Config) { c.Append = "rdinit=/nowhere" }, kernelFails, "panicked (Kernel panic - not syncing"},
+		{"no QEMU", func(c *vm.Config) { c.QEMU = "no-such-qemu" }, noQEMU, "apt-get install qemu-system-x86"},
+		{"no QEMU of ours", func(c *vm.Config) { c.QEMU = "true" }, noQEMU, "its version is"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := vm.Start(t.Context(), config(t, tt.change))
+			if err == nil {
+				m.Close()
+			}
+			if !tt.is(err) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("got %T: %v", err, err)
+			}
+		})
+	}
+}
+
+func TestContextEndsTheMachine(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m, err := vm.Start(ctx, config(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if err := m.Call(ctx, "wait", nil, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	for range 2 {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := syscall.Kill(m.Process().Pid(), 0); err != syscall.ESRCH {
+		t.Errorf("QEMU after Close: %v", err)
+	}
+	if err := m.Call(t.Context(), "echo", nil, nil, nil); err == nil {
+		t.Error("a closed machine answered")
+	}
+}
