@@ -30,7 +30,7 @@ type Group struct {
 	senders []*sender
 	stop    atomic.Bool
 	running sync.WaitGroup
-	release func() bool // stops watching the context
+	release []func() // undo what Start did beside starting senders
 	begin   chan struct{}
 	start   int64 // CLOCK_MONOTONIC, ns; written before begin is closed
 }
@@ -45,7 +45,7 @@ func Open(cfg Config) (*Group, error) {
 	if err := checkTraffic(cfg.Traffic); err != nil {
 		return nil, err
 	}
-	g := &Group{cfg: cfg, clock: clock, release: func() bool { return true }, begin: make(chan struct{})}
+	g := &Group{cfg: cfg, clock: clock, begin: make(chan struct{})}
 	for i := range cfg.Traffic.Senders {
 		s, err := openSender(cfg, i)
 		if err != nil {
@@ -128,9 +128,10 @@ func newSender(cfg Config, index, fd int) (*sender, error) {
 }
 
 // Start starts the senders, each on its own thread, and returns at the moment of the first send. They send for the
-// scenario's duration, or until ctx is done.
+// scenario's duration, or until ctx is done. Until Wait returns, GOMAXPROCS is at least their number and two.
 func (g *Group) Start(ctx context.Context) {
-	g.release = context.AfterFunc(ctx, func() { g.stop.Store(true) })
+	unwatch := context.AfterFunc(ctx, func() { g.stop.Store(true) })
+	g.release = []func(){raiseProcs(len(g.senders)), func() { unwatch() }}
 	var ready sync.WaitGroup
 	for _, s := range g.senders {
 		ready.Add(1)
@@ -179,7 +180,9 @@ func (g *Group) Bypass(ifindex int) error {
 // end of the context given to Start.
 func (g *Group) Wait() []result.Sender {
 	g.running.Wait()
-	g.release()
+	for _, undo := range g.release {
+		undo()
+	}
 	return g.Senders()
 }
 

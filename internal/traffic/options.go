@@ -113,7 +113,7 @@ type hint struct {
 // hints say what to do about the errnos that users meet.
 var hints = map[hint]string{
 	{"SO_SNDBUFFORCE", unix.EPERM}:    "it needs CAP_NET_ADMIN in the initial user namespace: run as root, or set sndbuf",
-	{"SO_PRIORITY", unix.EPERM}:       "values beyond 0..6 need CAP_NET_ADMIN",
+	{"SO_PRIORITY", unix.EPERM}:       "values beyond 0..6 need CAP_NET_ADMIN or CAP_NET_RAW",
 	{"SO_ZEROCOPY", enotsupp}:         "kernels have it for UDP from 5.0 on",
 	{"SO_ZEROCOPY", unix.ENOPROTOOPT}: "kernels have it from 4.14 on",
 	{"UDP_SEGMENT", unix.ENOPROTOOPT}: "kernels have it from 4.18 on",

@@ -81,6 +81,7 @@ func (s *sender) loop(start, end int64) {
 		case then == wait:
 			if refusedAt == 0 {
 				refusedAt = s.clock.now()
+				s.outq()
 			}
 			refusals++
 			giveWay(refusals)
@@ -108,6 +109,7 @@ func (s *sender) try(now int64) (done int, then next) {
 
 // block sends the next message and waits for the send buffer as long as that takes.
 func (s *sender) block() {
+	s.outq()
 	start := s.clock.now()
 	s.m.prepare(1, s.slot(), s.seq, start)
 	done, then := 0, wait
@@ -165,7 +167,7 @@ func (s *sender) drain() {
 	s.undrained = 0
 }
 
-// outq reads SIOCOUTQ and keeps the greatest.
+// outq reads SIOCOUTQ and keeps the greatest: what the sampler sees, and what is there when a wait begins.
 func (s *sender) outq() int {
 	n := s.w.outq()
 	for old := s.maxOutq.Load(); int64(n) > old && !s.maxOutq.CompareAndSwap(old, int64(n)); old = s.maxOutq.Load() {

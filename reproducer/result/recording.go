@@ -59,19 +59,26 @@ type SlaveState struct {
 
 // Sender is the account of one sending socket, warm-up included.
 // offered = OK + EAGAIN + ENOBUFS + sum of Other, but for Hidden.
+// Sequence numbers are used up by OK (one a segment with GSO), ENOBUFS and Hidden, and by nothing else:
+// Seqs = OK + ENOBUFS + Hidden without GSO.
 type Sender struct {
 	Index   int               `json:"index"`
 	OK      uint64            `json:"ok"`
-	EAGAIN  uint64            `json:"eagain"`  // refused by the send buffer; consumes no sequence number
+	EAGAIN  uint64            `json:"eagain"`  // refused by the send buffer; consumes no sequence number; always 0 for a blocking socket
 	ENOBUFS uint64            `json:"enobufs"` // dropped by a qdisc and told so (IP_RECVERR)
 	Other   map[string]uint64 `json:"other,omitempty"`
-	// Hidden counts batches that ended short: the kernel says how many went, not why the next did not.
-	// Each hides one EAGAIN (counted nowhere) or one ENOBUFS (a packet that entered the bond).
-	Hidden     uint64   `json:"hidden,omitempty"`
-	Seqs       uint64   `json:"seqs"` // sequence numbers consumed: 0..Seqs-1
-	Calls      uint64   `json:"calls"`
-	ElapsedMS  float64  `json:"elapsed_ms"`
-	BlockedMS  float64  `json:"blocked_ms"` // in send calls that waited for the send buffer
+	// Hidden counts batches that ended short without its being known why: the kernel says how many went, not what
+	// the next was told (sendmmsg(2)). Each hides one EAGAIN (counted nowhere) or one ENOBUFS (a packet that entered
+	// the bond), so OK + ENOBUFS <= into the bond <= OK + ENOBUFS + Hidden. Its sequence number is used up and never
+	// sent again: no number can be seen twice, and gaps less counted drops are 0 to Hidden where nothing was lost.
+	// A batch that ended short with its send buffer full ended in EAGAIN for certain and is not hidden.
+	Hidden    uint64  `json:"hidden,omitempty"`
+	Seqs      uint64  `json:"seqs"` // sequence numbers consumed: 0..Seqs-1
+	Calls     uint64  `json:"calls"`
+	ElapsedMS float64 `json:"elapsed_ms"`
+	// BlockedMS is the time in send calls that waited for the send buffer; for a non-blocking socket, from the
+	// first EAGAIN to the send that was taken; with zerocopy also the wait for buffers that packets in flight hold.
+	BlockedMS  float64  `json:"blocked_ms"`
 	Blocked    []Bucket `json:"blocked,omitempty"`
 	SndBuf     int      `json:"sndbuf"` // as SO_SNDBUF reads back
 	MaxOutq    int      `json:"max_outq"`

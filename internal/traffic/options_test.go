@@ -1,0 +1,154 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bondrepro/scenarios"
+)
+
+func TestOptionsReadBack(t *testing.T) {
+	inNamespace(t, func(t *testing.T, l line) {
+		g, err := Open(l.config(func(s *scenarios.Traffic) {
+			s.Senders = 2
+			s.Socket = scenarios.Socket{Blocking: true, SndBuf: 65536, Priority: 6, TxTimestamping: true, ZeroCopy: true, GSO: 3,
+				MaxPacingRate: scenarios.Rate{BitsPerSecond: 80e9}}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close() }()
+		for _, s := range g.senders {
+			for _, c := range []struct {
+				name       string
+				level, opt int
+				want       int
+			}{
+				{"SO_SNDBUF", unix.SOL_SOCKET, unix.SO_SNDBUF, 65536},
+				{"SO_PRIORITY", unix.SOL_SOCKET, unix.SO_PRIORITY, 6},
+				{"SO_ZEROCOPY", unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1},
+				{"SO_TIMESTAMPING", unix.SOL_SOCKET, unix.SO_TIMESTAMPING, txTimestamping},
+				{"UDP_SEGMENT", unix.IPPROTO_UDP, unix.UDP_SEGMENT, 1000},
+				{"IP_RECVERR", unix.IPPROTO_IP, unix.IP_RECVERR, 1},
+				{"IP_MULTICAST_TTL", unix.IPPROTO_IP, unix.IP_MULTICAST_TTL, 1},
+				{"IP_MULTICAST_LOOP", unix.IPPROTO_IP, unix.IP_MULTICAST_LOOP, 0},
+			} {
+				if got, err := unix.GetsockoptInt(s.fd, c.level, c.opt); err != nil || got != c.want {
+					t.Errorf("%s is %d (%v), want %d", c.name, got, err, c.want)
+				}
+			}
+			if got, err := unix.GetsockoptUint64(s.fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE); err != nil || got != 10e9 {
+				t.Errorf("SO_MAX_PACING_RATE is %d (%v), want 10e9 bytes a second", got, err)
+			}
+			if flags, err := unix.FcntlInt(uintptr(s.fd), unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK != 0 {
+				t.Errorf("flags %#x (%v), want no O_NONBLOCK", flags, err)
+			}
+		}
+	})
+}
+
+func TestNonBlockingHasTheFlag(t *testing.T) {
+	inNamespace(t, func(t *testing.T, l line) {
+		g, err := Open(l.config(func(s *scenarios.Traffic) { s.Socket.Blocking = false }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close() }()
+		if flags, err := unix.FcntlInt(uintptr(g.senders[0].fd), unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK == 0 {
+			t.Errorf("flags %#x (%v), want O_NONBLOCK", flags, err)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		drop    []int // capabilities to do without
+		change  func(*Config)
+		errno   error
+		message string // what it begins with
+	}{
+		{name: "sndbuf beyond wmem_max", change: func(c *Config) { c.Traffic.Socket.SndBuf = 1 << 30 },
+			message: "traffic.socket.sndbuf: 1073741824 bytes can't be had (SO_SNDBUF): the kernel made it "},
+		{name: "odd sndbuf", change: func(c *Config) { c.Traffic.Socket.SndBuf = 65537 },
+			message: "traffic.socket.sndbuf: 65537 bytes can't be had (SO_SNDBUF): the kernel made it 65536 bytes, an even number"},
+		{name: "sndbuf_force without the right", drop: []int{unix.CAP_NET_ADMIN}, change: func(c *Config) { c.Traffic.Socket.SndBufForce = 64 << 20 }, errno: unix.EPERM,
+			message: "traffic.socket.sndbuf_force: 67108864 bytes can't be had (SO_SNDBUFFORCE): operation not permitted (EPERM): it needs CAP_NET_ADMIN"},
+		{name: "priority without the right", drop: []int{unix.CAP_NET_ADMIN, unix.CAP_NET_RAW}, change: func(c *Config) { c.Traffic.Socket.Priority = 15 }, errno: unix.EPERM,
+			message: "traffic.socket.priority: 15 can't be had (SO_PRIORITY): operation not permitted (EPERM): values beyond 0..6 need CAP_NET_ADMIN or CAP_NET_RAW"},
+		{name: "no such interface", change: func(c *Config) { c.Ifindex = 9999 }, errno: unix.EADDRNOTAVAIL,
+			message: "traffic: interface 9999 can't be had (IP_MULTICAST_IF): cannot assign requested address (EADDRNOTAVAIL)"},
+		{name: "payload too small", change: func(c *Config) { c.Traffic.Payload = 31 },
+			message: "traffic.payload: 31 can't be had: the header of each payload takes 32 bytes"},
+		{name: "gso too large", change: func(c *Config) { c.Traffic.Socket.GSO = 66 },
+			message: "traffic.payload: 1000 can't be had: a send of 66 segments is 66000 bytes, and UDP takes at most 65507"},
+		{name: "no batch", change: func(c *Config) { c.Traffic.Batch = 0 }, message: "traffic.batch: 0 can't be had: it must be 1 to 1024"},
+		{name: "zerocopy in batches", change: func(c *Config) { c.Traffic.Socket.ZeroCopy, c.Traffic.Batch = true, 8 },
+			message: "traffic.batch: 8 can't be had: with zerocopy it must be 1"},
+		{name: "an IPv6 group", change: func(c *Config) { c.Traffic.Groups = scenarios.Groups{"ff02::1"} },
+			message: "traffic.groups: ff02::1 can't be had: an IPv4 address is needed"},
+		{name: "no group", change: func(c *Config) { c.Traffic.Groups = nil }, message: "traffic.groups: an empty list can't be had"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inNamespace(t, func(t *testing.T, l line) {
+				cfg := l.config(nil)
+				c.change(&cfg)
+				for _, capability := range c.drop {
+					without(t, capability)
+				}
+				g, err := Open(cfg)
+				if err == nil {
+					_ = g.Close()
+					t.Fatal("accepted")
+				}
+				var refused *OptionError
+				if !errors.As(err, &refused) || !errors.Is(err, c.errno) && c.errno != nil {
+					t.Errorf("%#v is no OptionError with %v", err, c.errno)
+				}
+				if !strings.HasPrefix(err.Error(), c.message) {
+					t.Errorf("message\n got %s\nwant %s…", err, c.message)
+				}
+			})
+		})
+	}
+}
+
+// A refused option must not leave the sockets of earlier senders open.
+func TestOpenClosesWhatItOpened(t *testing.T) {
+	inNamespace(t, func(t *testing.T, l line) {
+		next := func() int {
+			fd, err := unix.Dup(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = unix.Close(fd)
+			return fd
+		}
+		before := next()
+		cfg := l.config(func(s *scenarios.Traffic) { s.Senders, s.Socket.SndBuf = 8, 1<<30 })
+		if _, err := Open(cfg); err == nil {
+			t.Fatal("accepted")
+		}
+		if after := next(); after != before {
+			t.Errorf("the lowest free descriptor went from %d to %d", before, after)
+		}
+	})
+}
+
+// without takes a capability from the calling thread, which is about to end.
+func without(t *testing.T, capability int) {
+	t.Helper()
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		t.Fatal(err)
+	}
+	data[capability/32].Effective &^= 1 << (capability % 32)
+	if err := unix.Capset(&header, &data[0]); err != nil {
+		t.Fatal(fmt.Errorf("capset: %w", err))
+	}
+}
