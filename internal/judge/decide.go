@@ -134,12 +134,11 @@ func deciding(t tally, test *result.Arm) *result.Run {
 func verdict(cfg result.Config, t tally, c result.ControlJudgement) (result.Verdict, string) {
 	switch {
 	case t.bad != nil:
-		d := t.bad.Judgement.Diagnosis[0]
-		return result.Bad, fmt.Sprintf("%s %s.", d.Text, upper(d.Evidence))
+		return result.Bad, sentence(t.bad)
 	case t.runs == 0:
 		return result.Inconclusive, "Nothing was measured."
 	case t.remainder != nil:
-		return result.Inconclusive, fmt.Sprintf("A remainder showed in one run only; it takes two. %s.", upper(t.remainder.Judgement.Diagnosis[0].Evidence))
+		return result.Inconclusive, "A remainder showed in one run only, it takes two: " + t.remainder.Judgement.Diagnosis[0].Evidence + "."
 	case t.clean >= t.needed:
 		return goodUnless(cfg, t, c)
 	case t.failed:
@@ -148,8 +147,7 @@ func verdict(cfg result.Config, t tally, c result.ControlJudgement) (result.Verd
 		g := broken(t.invalid.Judgement.Guards)
 		return result.Inconclusive, fmt.Sprintf("No run counts (%d measured), guard %s failed: %s.", t.runs, g.Name, g.Evidence)
 	case t.weak != nil:
-		d := t.weak.Judgement.Diagnosis[0]
-		return result.Inconclusive, fmt.Sprintf("%s %s.", d.Text, upper(d.Evidence))
+		return result.Inconclusive, sentence(t.weak)
 	}
 	why := fmt.Sprintf("%d clean runs of the %s that GOOD takes (%d measured, at most %d)", t.clean, times(t.needed), t.runs, cfg.Scenario.Runs.Max)
 	if t.invalid != nil {
@@ -157,6 +155,12 @@ func verdict(cfg result.Config, t tally, c result.ControlJudgement) (result.Verd
 		why += fmt.Sprintf("; guard %s failed in others: %s", g.Name, g.Evidence)
 	}
 	return result.Inconclusive, upper(why) + "."
+}
+
+// sentence is a run's deciding diagnosis with its evidence.
+func sentence(r *result.Run) string {
+	d := r.Judgement.Diagnosis[0]
+	return upper(result.Diagnoses[d.Code].Title) + ": " + d.Evidence + "."
 }
 
 // goodUnless holds back GOOD where the control shows that BAD would not have been seen here.
@@ -168,11 +172,11 @@ func goodUnless(cfg result.Config, t tally, c result.ControlJudgement) (result.V
 	case wanted && !c.Bad:
 		return result.Inconclusive, fmt.Sprintf("The test arm is clean, but so is the positive control, which must be BAD: %s.", c.Note)
 	}
-	s := fmt.Sprintf("The socket throttled the sender and nothing was dropped, in %d of %d valid runs", t.clean, t.valid)
+	s := fmt.Sprintf("The socket throttled the sender, nothing was dropped (%d of %d valid runs", t.clean, t.valid)
 	if c.Bad {
-		s += "; the positive control was BAD, as it must be"
+		s += ", control BAD"
 	}
-	return result.Good, s + "."
+	return result.Good, s + ")."
 }
 
 // control tells how far the positive control bears the verdict.

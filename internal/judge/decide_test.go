@@ -64,7 +64,7 @@ func TestDecide(t *testing.T) {
 		warning string
 		more    bool // Next, before the control is looked at
 	}{
-		{name: "good", test: []sim{clean, clean}, control: []sim{shown}, verdict: result.Good, reason: "in 2 of 2 valid runs; the positive control was BAD"},
+		{name: "good", test: []sim{clean, clean}, control: []sim{shown}, verdict: result.Good, reason: "(2 of 2 valid runs, control BAD)"},
 		{name: "one clean run is not enough", test: []sim{clean}, control: []sim{shown}, verdict: result.Inconclusive, reason: "1 clean runs of the 2", more: true},
 		{name: "nothing yet", verdict: result.Inconclusive, reason: "Nothing was measured", warning: warnNoControl, more: true},
 		{name: "bad at once", test: []sim{bad}, control: []sim{shown}, verdict: result.Bad, cause: result.CauseKernel, reason: "Back-pressure is lost"},
@@ -74,7 +74,7 @@ func TestDecide(t *testing.T) {
 		{name: "remainder once", test: []sim{lossy, clean, clean}, control: []sim{shown}, verdict: result.Inconclusive, reason: "one run only", more: true},
 		{name: "remainder twice", test: []sim{lossy, clean, lossy}, control: []sim{shown}, verdict: result.Bad, cause: result.CauseKernel, reason: `through the bond`},
 		{name: "two remainders of different kinds", test: []sim{lossy, doubling}, control: []sim{shown}, verdict: result.Inconclusive, more: true},
-		{name: "duplicated twice", test: []sim{doubling, doubling}, control: []sim{shown}, verdict: result.Bad, cause: result.CauseKernel, reason: "sent twice"},
+		{name: "duplicated twice", test: []sim{doubling, doubling}, control: []sim{shown}, verdict: result.Bad, cause: result.CauseKernel, reason: "were sent twice"},
 		{name: "no valid run", test: []sim{invalid, invalid}, control: []sim{shown}, verdict: result.Inconclusive, reason: "guard line_full failed: eth0 took 90 Mbit/s", more: true},
 		{name: "an invalid run does not count", test: []sim{invalid, clean, clean}, control: []sim{shown}, verdict: result.Good, reason: "2 of 2", warning: warnInvalidRuns},
 		{name: "few samples", test: []sim{weak, weak}, control: []sim{shown}, verdict: result.Inconclusive, reason: "5 samples", warning: warnFewSamples, more: true},

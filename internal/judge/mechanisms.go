@@ -8,7 +8,7 @@ import (
 
 // finding is a diagnosis with its sentence from the table.
 func finding(code, evidence string) result.Finding {
-	return result.Finding{Code: code, Text: result.Diagnoses[code], Evidence: evidence}
+	return result.Finding{Code: code, Text: result.Diagnoses[code].Text, Evidence: evidence}
 }
 
 // mechanism looks for one thing that makes a run BAD.

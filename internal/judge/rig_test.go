@@ -25,12 +25,13 @@ type plan struct {
 	uncharged int       // packets in flight beyond what is charged
 	blocked   float64   // share of the time
 	netem     bool
-	queues    int // more than one: children of mq
+	queues    int     // more than one: children of mq
+	poll      float64 // ms
 }
 
 func stock() *plan {
 	sc := scenarios.Default()
-	return &plan{sc: sc, rates: []float64{100e6, 100e6}, share: []float64{1, 0}, drops: []int{0, 0}, blocked: 0.85, queues: 1}
+	return &plan{sc: sc, rates: []float64{100e6, 100e6}, share: []float64{1, 0}, drops: []int{0, 0}, blocked: 0.85, queues: 1, poll: simPollMS}
 }
 
 // orphaning is a module that orphans every packet.
@@ -174,7 +175,7 @@ func (p *plan) series(rec *result.Recording, into int, frames []int, ms float64)
 	}
 	s := &rec.Series
 	s.Slaves = make([]result.SlaveSeries, len(frames))
-	for at := 0.0; at < ms; at += simPollMS {
+	for at := 0.0; at < ms; at += p.poll {
 		x := at / ms
 		s.AtMS = append(s.AtMS, at)
 		s.Outq = append(s.Outq, int64(charged*simTruesize))

@@ -21,22 +21,44 @@ const (
 	TimestampsHideOrphan = "timestamping-hides-orphaning" // a warning, not a mechanism
 )
 
-// Diagnoses is each mechanism in one sentence for a reader who is new to it.
-var Diagnoses = map[string]string{
-	BackPressureLost:    "Back-pressure is lost: packets wait on their way to the line without being charged to a socket, so nothing throttles the sender.",
-	OrphanedAsAsked:     "Back-pressure is lost because the scenario asks for it: netem on the bond takes packets off their socket's charge.",
-	SndbufExceedsQueue:  "The send buffers together are larger than the queue: the sockets may have more packets in flight than the queue and the ring hold.",
-	BroadcastClones:     "Broadcast mode sends clones, which no socket is charged for, to all slaves but one: a slower slave overflows.",
-	DropsUnpredicted:    "Slaves dropped packets although everything the sockets may have in flight fits the queue.",
-	LostUncounted:       "Packets were lost and no counter saw it.",
-	DuplicatedUncounted: "Packets were sent twice and no counter saw it.",
-	StuckQueue:          "A slave's queue is stuck: packets stay in it while the line is idle.",
-	LeakedCharge:        "The charge of packets that are gone stays on the socket.",
-	ExpectationFailed:   "The scenario expects what this run did not show.",
-	OneSlaveHash:        "The bond's hash puts all flows on one slave.",
-	SlaveDown:           "A slave changed its state during the run.",
-	RingStops:           "The driver stopped its queue because its ring was full, and handed packets back (requeues).",
-	SenderTooSlow:       "The line was not full, so nothing had to be held back: the sender is too slow for it, or was held up elsewhere.",
-	FewSamples:          "Too few samples to tell whether packets in flight were charged to a socket.",
-	NoneFound:           "The socket throttled the sender.",
+// Diagnosis is a mechanism in words for a reader who is new to it.
+type Diagnosis struct {
+	Title string // a clause
+	Text  string // one sentence
+}
+
+// Diagnoses is the table of mechanisms, by code.
+var Diagnoses = map[string]Diagnosis{
+	BackPressureLost: {"back-pressure is lost",
+		"Packets wait on their way to the line without being charged to a socket, so nothing throttles the sender."},
+	OrphanedAsAsked: {"back-pressure is lost, as the scenario asks",
+		"netem on the bond takes packets off their socket's charge before they reach a slave's queue, so nothing throttles the sender."},
+	SndbufExceedsQueue: {"the send buffers together are larger than the queue",
+		"The sockets may have more packets in flight than a slave's queue and ring hold; each packet was charged, the kernel does what it was told."},
+	BroadcastClones: {"broadcast clones overflow the slower slave",
+		"Broadcast mode sends clones, which no socket is charged for, to all slaves but one; on unequal lines the slower slave drops."},
+	DropsUnpredicted: {"slaves drop what their queue should hold",
+		"Slaves dropped packets although all that the sockets may have in flight fits a slave's queue."},
+	LostUncounted: {"packets were lost and no counter saw it",
+		"Packets went missing between two counters, and as many sequence numbers are missing at the wire."},
+	DuplicatedUncounted: {"packets were sent twice and no counter saw it",
+		"More packets came out of a hop than went in, and as many sequence numbers came twice at the wire."},
+	StuckQueue: {"a slave's queue is stuck",
+		"Packets stay in a slave's queue or ring while its line is idle."},
+	LeakedCharge: {"sockets stay charged for packets that are gone",
+		"All queues are empty, but the sockets are still charged; they can send less and less."},
+	ExpectationFailed: {"an expectation of the scenario failed",
+		"The scenario expects what this run did not show."},
+	OneSlaveHash: {"all flows are on one slave",
+		"The bond's hash puts every flow on the same slave; the other lines carry nothing."},
+	SlaveDown: {"a slave changed its state",
+		"A slave or the choice of the active slave changed during the run."},
+	RingStops: {"the driver stopped its queue",
+		"The driver's ring was full and it handed packets back to the qdisc (requeues); that is how a busy line looks."},
+	SenderTooSlow: {"the sender is too slow for the line",
+		"The line was not full, so nothing had to be held back and nothing can be said."},
+	FewSamples: {"too few samples",
+		"Too few samples to tell whether packets in flight were charged to a socket."},
+	NoneFound: {"the socket throttled the sender",
+		"The socket throttled the sender, as it should."},
 }

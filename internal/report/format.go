@@ -1,0 +1,64 @@
+// Package report writes results for people and machines. Pure: data in, bytes out, the same for the same data.
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// width is the greatest number of columns of a line of ours; lines quoted from tc keep their own.
+const width = 100
+
+// wrap writes text after a label, continued below where it began. Words longer than a line stay whole.
+func wrap(b *strings.Builder, label, text string) {
+	indent := len([]rune(label))
+	b.WriteString(label)
+	column := indent
+	for i, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case i > 0 && column+1+n > width:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		case i > 0:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	b.WriteByte('\n')
+}
+
+// bits writes a rate in bits/s.
+func bits(r float64) string {
+	for _, u := range []struct {
+		unit string
+		size float64
+	}{{"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}} {
+		if r >= u.size {
+			return fmt.Sprintf("%.4g %s", r/u.size, u.unit)
+		}
+	}
+	return fmt.Sprintf("%.3g bit/s", r)
+}
+
+// number writes a count without an exponent.
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// plural is "1 sender", "8 senders".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// because adds a reason in brackets.
+func because(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + " (" + why + ")"
+}

@@ -1,0 +1,200 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
+)
+
+// labels is the width of the header's first column.
+const labels = 11
+
+// Header is the effective configuration, printed before anything is measured. guest is nil where the running
+// kernel is under test.
+func Header(cfg result.Config, host result.Host, guest *result.Guest, pf result.Preflight) string {
+	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			wrap(&b, fmt.Sprintf("%-*s", labels, label), text)
+		}
+	}
+	sc := &cfg.Scenario
+	line("scenario", sc.Name+": "+sc.Summary)
+	line("set", strings.Join(cfg.Set, ", "))
+	line("kernel", kernelText(cfg, host, guest))
+	for _, m := range moduleTexts(guest) {
+		line("module", m)
+	}
+	line("testbed", because(cfg.Testbed, cfg.TestbedWhy))
+	line("machine", machineText(host, guest))
+	line("bond", bondText(sc.Topology))
+	line("slaves", fmt.Sprintf("%d × %s, txqueuelen %d, ring %d", sc.Topology.Slaves.Count, sc.Topology.Slaves.Qdisc, sc.Topology.Slaves.TxQueueLen, pf.Ring))
+	line("line rate", because(lineRates(cfg.LineRate), cfg.LineRateWhy))
+	line("senders", sendersText(sc.Traffic))
+	line("socket", socketText(sc.Traffic.Socket))
+	line("orphan", orphanText(sc.Orphan))
+	line("preflight", preflightText(pf))
+	line("control", controlText(cfg))
+	return b.String()
+}
+
+func kernelText(cfg result.Config, host result.Host, guest *result.Guest) string {
+	if guest == nil {
+		return host.Kernel + " (running here)"
+	}
+	return fmt.Sprintf("%s, build id %s%s", guest.Kernel, orUnknown(guest.BuildID), asked(cfg.Kernel))
+}
+
+func asked(spec string) string {
+	if spec == "" {
+		return ""
+	}
+	return ", asked for as " + spec
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+// moduleTexts are the swapped modules, and those that could not be proven.
+func moduleTexts(guest *result.Guest) []string {
+	if guest == nil {
+		return nil
+	}
+	var out []string
+	for _, m := range guest.Modules {
+		if !m.Swapped && m.Proven {
+			continue
+		}
+		proof := "NOT PROVEN to be this file"
+		if m.Proven {
+			proof = "the guest proves it is this file"
+		}
+		out = append(out, fmt.Sprintf("%s from %s, build id %s, %s", m.Name, m.File, orUnknown(m.BuildID), proof))
+	}
+	return out
+}
+
+func machineText(host result.Host, guest *result.Guest) string {
+	if guest == nil {
+		return fmt.Sprintf("%s, %s", plural(host.CPUs, "CPU"), host.CPU)
+	}
+	qemu := ""
+	if host.QEMU != "" {
+		qemu = ", QEMU " + host.QEMU
+	}
+	return fmt.Sprintf("%s, %s, %d MB of memory%s, on Linux %s with %s", because(guest.Accelerator, guest.AcceleratorWhy),
+		plural(guest.CPUs, "CPU"), guest.MemoryMB, qemu, host.Kernel, plural(host.CPUs, "CPU"))
+}
+
+// bondText lists the mode and the options that are set, as iproute2 names them.
+func bondText(t scenarios.Topology) string {
+	o := t.Bond
+	s := o.Mode
+	s += option("miimon", o.Miimon) + option("xmit_hash_policy", o.XmitHashPolicy) + option("updelay", o.Updelay) +
+		option("downdelay", o.Downdelay) + option("resend_igmp", o.ResendIGMP) + option("num_grat_arp", o.NumGratARP) +
+		option("all_slaves_active", o.AllSlavesActive) + option("packets_per_slave", o.PacketsPerSlave) +
+		option("tlb_dynamic_lb", o.TLBDynamicLB) + option("fail_over_mac", o.FailOverMAC) + option("lacp_rate", o.LACPRate) +
+		option("min_links", o.MinLinks)
+	return fmt.Sprintf("%s, mtu %d", s, t.MTU)
+}
+
+func option[T any](name string, value *T) string {
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s %v", name, *value)
+}
+
+func lineRates(rates []float64) string {
+	if len(rates) == 0 {
+		return "not known yet"
+	}
+	texts, equal := make([]string, len(rates)), true
+	for i, r := range rates {
+		texts[i] = bits(r)
+		equal = equal && r == rates[0]
+	}
+	if equal {
+		return texts[0] + " each"
+	}
+	return strings.Join(texts, ", ")
+}
+
+func sendersText(t scenarios.Traffic) string {
+	to := "nowhere"
+	switch n := len(t.Groups); {
+	case n == 1:
+		to = t.Groups[0]
+	case n > 1:
+		to = fmt.Sprintf("%d groups from %s", n, t.Groups[0])
+	}
+	return fmt.Sprintf("%s of %d-byte payloads to %s port %d, %v, for %v (warm-up %v), %s a system call",
+		plural(t.Senders, "sender"), t.Payload, to, t.Port, t.Rate, t.Duration, t.Warmup, plural(t.Batch, "send"))
+}
+
+// socketText leaves out what is off.
+func socketText(s scenarios.Socket) string {
+	parts := []string{"non-blocking"}
+	if s.Blocking {
+		parts[0] = "blocking"
+	}
+	if s.SndBufForce > 0 {
+		parts = append(parts, fmt.Sprintf("sndbuf_force %d", int64(s.SndBufForce)))
+	} else {
+		parts = append(parts, fmt.Sprintf("sndbuf %d", int64(s.SndBuf)))
+	}
+	for _, o := range []struct {
+		on   bool
+		text string
+	}{
+		{s.Priority != 0, fmt.Sprintf("priority %d", s.Priority)},
+		{bool(s.TxTimestamping), "tx_timestamping on"},
+		{bool(s.ZeroCopy), "zerocopy on"},
+		{s.GSO > 0, fmt.Sprintf("gso %d", int64(s.GSO))},
+		{!s.MaxPacingRate.Unpaced(), fmt.Sprintf("max_pacing_rate %v", s.MaxPacingRate)},
+	} {
+		if o.on {
+			parts = append(parts, o.text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func orphanText(orphan string) string {
+	if orphan == "" || orphan == "none" {
+		return ""
+	}
+	return orphan + " on the bond, before the slaves' qdisc"
+}
+
+func preflightText(pf result.Preflight) string {
+	if pf.Truesize == 0 {
+		return "the truesize of a packet is not known, so the send buffers cannot be held against the queue"
+	}
+	verdict := "fits"
+	if pf.Exceeds {
+		verdict = "DOES NOT FIT: drops are to be expected from this configuration"
+	}
+	return fmt.Sprintf("%s × (sndbuf %d / truesize %d + 1) = %d packets in flight at most; txqueuelen %d + ring %d = %d: %s",
+		plural(pf.Senders, "sender"), pf.SndBuf, pf.Truesize, pf.Sum, pf.TxQueueLen, pf.Ring, pf.TxQueueLen+pf.Ring, verdict)
+}
+
+func controlText(cfg result.Config) string {
+	if cfg.NoControl {
+		return "left out (--no-control)"
+	}
+	if len(cfg.Scenario.Control) == 0 {
+		return "the scenario has none"
+	}
+	var parts []string
+	for _, path := range sortedKeys(cfg.Scenario.Control) {
+		parts = append(parts, fmt.Sprintf("%s=%v", path, cfg.Scenario.Control[path]))
+	}
+	return because(strings.Join(parts, ", "), "an arm that must be BAD here")
+}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
+)
+
+var update = flag.Bool("update", false, "write the golden reports")
+
+// results are the stored results, written by the tests of internal/judge.
+func results(t *testing.T) map[string]result.Result {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no results in testdata: %v", err)
+	}
+	out := map[string]result.Result{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r result.Result
+		if err := json.Unmarshal(text, &r); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		out[strings.TrimSuffix(filepath.Base(file), ".json")] = r
+	}
+	return out
+}
+
+func whole(r result.Result) string {
+	var pf result.Preflight
+	if len(r.Arms) > 0 {
+		pf = r.Arms[0].Preflight
+	}
+	return Header(r.Config, r.Host, r.Guest, pf) + "\n" + Text(r)
+}
+
+func TestGolden(t *testing.T) {
+	for name, r := range results(t) {
+		got := whole(r)
+		file := "testdata/" + name + ".txt"
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (go test ./internal/report -update writes it):\n%s", file, diff)
+		}
+	}
+}
+
+// TestForm holds what every report must be: narrow, plain, and ending in the verdict.
+func TestForm(t *testing.T) {
+	verdicts := map[string]string{"good": "GOOD: ", "bad": "BAD (", "cannot": "CANNOT TELL: "}
+	for name, r := range results(t) {
+		text := whole(r)
+		for _, line := range strings.Split(text, "\n") {
+			if n := len([]rune(line)); n > width {
+				t.Errorf("%s: a line of %d columns: %s", name, n, line)
+			}
+			if strings.TrimRight(line, " \t") != line {
+				t.Errorf("%s: blanks at the end of %q", name, line)
+			}
+		}
+		if strings.ContainsAny(text, "\x1b\t\r") {
+			t.Errorf("%s: control characters", name)
+		}
+		kind, _, _ := strings.Cut(name, "-")
+		_, last, _ := strings.Cut(text, "\nverdict\n")
+		if !strings.HasPrefix(last, verdicts[kind]) {
+			t.Errorf("%s: ends in %q", name, last)
+		}
+	}
+}
+
+// TestHeaderOptions: what is set shows, what is off does not.
+func TestHeaderOptions(t *testing.T) {
+	cfg := result.Config{Scenario: scenarios.Default(), Testbed: "netns", NoControl: true}
+	host := result.Host{Kernel: "6.1.0", CPUs: 1, CPU: "some CPU"}
+	text := Header(cfg, host, nil, result.Preflight{})
+	for _, want := range []string{"6.1.0 (running here)", "active-backup, miimon 100ms, xmit_hash_policy layer2, mtu 9000", "blocking, sndbuf 212992", "unpaced", "1 sender of 4000-byte", "truesize of a packet is not known", "--no-control", "not known yet"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	for _, unwanted := range []string{"tx_timestamping", "gso", "orphan", "priority", "<nil>"} {
+		if strings.Contains(text, unwanted) {
+			t.Errorf("%q in\n%s", unwanted, text)
+		}
+	}
+	s := &cfg.Scenario.Traffic.Socket
+	s.TxTimestamping, s.SndBufForce, s.Blocking, s.GSO, s.Priority = true, 64<<20, false, 16, 6
+	cfg.Scenario.Orphan = "netem"
+	guest := &result.Guest{Kernel: "6.1.0", Modules: []result.Module{{Name: "bonding", File: "b.ko", Swapped: true}}}
+	text = Header(cfg, host, guest, result.Preflight{Senders: 2, Truesize: 8448, Sum: 9, Exceeds: true})
+	for _, want := range []string{"non-blocking, sndbuf_force 67108864, priority 6, tx_timestamping on, gso 16", "netem on the bond", "NOT PROVEN", "DOES NOT FIT", "2 senders ×"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bondrepro/qdiscstat/counters"
+	"bondrepro/reproducer/result"
+)
+
+// Text is the result for people: the arms side by side, the slaves' qdiscs, the ledger, guards and
+// expectations, warnings, the diagnosis in words, and last the verdict.
+func Text(r result.Result) string {
+	var b strings.Builder
+	arms := choose(r)
+	if len(arms) > 0 {
+		table(&b, arms)
+	}
+	for _, a := range arms {
+		armText(&b, a)
+	}
+	if len(r.Warnings) > 0 {
+		section(&b, "warnings")
+		for _, w := range r.Warnings {
+			wrap(&b, "  "+w.Code+": ", w.Text)
+		}
+	}
+	if len(r.Judgement.Diagnosis) > 0 {
+		section(&b, "diagnosis")
+		for _, d := range r.Judgement.Diagnosis {
+			wrap(&b, "  ", d.Text)
+			wrap(&b, "    ", d.Evidence)
+		}
+	}
+	section(&b, "verdict")
+	wrap(&b, verdictLabel(r.Judgement), r.Judgement.Reason)
+	return b.String()
+}
+
+// shown is an arm by the run that stands for it.
+type shown struct {
+	arm   *result.Arm
+	run   *result.Run
+	index int
+}
+
+// choose picks for each arm its last BAD run, else its last valid one, else its last.
+func choose(r result.Result) []shown {
+	var out []shown
+	for i := range r.Arms {
+		a := &r.Arms[i]
+		best, rank := -1, -1
+		for k := range a.Runs {
+			if n := standing(&a.Runs[k].Judgement); n >= rank {
+				best, rank = k, n
+			}
+		}
+		if best >= 0 {
+			out = append(out, shown{a, &a.Runs[best], best})
+		}
+	}
+	return out
+}
+
+func standing(j *result.RunJudgement) int {
+	switch {
+	case j.Valid && j.Verdict == result.Bad:
+		return 2
+	case j.Valid:
+		return 1
+	}
+	return 0
+}
+
+func (s shown) which() string { return fmt.Sprintf("run %d of %d", s.index+1, len(s.arm.Runs)) }
+
+func section(b *strings.Builder, title string) { b.WriteString("\n" + title + "\n") }
+
+// armText is what there is to see of one arm's run below the table.
+func armText(b *strings.Builder, s shown) {
+	j := &s.run.Judgement
+	title := s.arm.Name + " arm, " + s.which()
+	if rec := &s.run.Recording; len(rec.Before.Slaves) == len(rec.After.Slaves) && len(rec.After.Slaves) > 0 {
+		section(b, title+": qdiscs, as tc -s qdisc prints them, counted over the run")
+		qdiscs(b, rec)
+	}
+	section(b, title+": ledger (each line is an equation; the remainder is what nothing explains)")
+	ledger(b, j.Ledger)
+	section(b, title+": guards (all must hold for the run to count)")
+	for _, g := range j.Guards {
+		wrap(b, fmt.Sprintf("  %-13s %-7s", g.Name, guardWord(g)), g.Evidence)
+	}
+	if !j.Oracle.Available {
+		wrap(b, fmt.Sprintf("  %-13s %-7s", "uncharged", "unknown"), " "+j.Oracle.Why)
+	}
+	if len(j.Expect) > 0 {
+		section(b, title+": expectations")
+		for _, e := range j.Expect {
+			wrap(b, fmt.Sprintf("  %-7s", expectWord(e)), " "+because(e.Expr, e.Note))
+		}
+	}
+	if len(s.arm.Runs) > 1 {
+		section(b, s.arm.Name+" arm: all runs")
+		for i, r := range s.arm.Runs {
+			wrap(b, fmt.Sprintf("  %-3d %-12s", i+1, word(r.Judgement.Verdict)), " "+runText(&r.Judgement))
+		}
+	}
+}
+
+// runText is a run in one line.
+func runText(j *result.RunJudgement) string {
+	for _, g := range j.Guards {
+		if !g.OK {
+			return fmt.Sprintf("does not count, guard %s: %s", g.Name, g.Evidence)
+		}
+	}
+	if len(j.Diagnosis) == 0 {
+		return ""
+	}
+	d := j.Diagnosis[0]
+	return result.Diagnoses[d.Code].Title + ": " + d.Evidence
+}
+
+// qdiscs writes every qdisc of the slaves, and netem on the bond, with the counts of the run.
+func qdiscs(b *strings.Builder, rec *result.Recording) {
+	for i, after := range rec.After.Slaves {
+		for _, q := range after.Qdiscs {
+			over := during(rec.Before.Slaves[i].Qdiscs, q)
+			b.WriteString(over.Text())
+		}
+	}
+	if q := rec.After.Orphaner; q != nil {
+		var before []counters.Qdisc
+		if rec.Before.Orphaner != nil {
+			before = append(before, *rec.Before.Orphaner)
+		}
+		over := during(before, *q)
+		b.WriteString(over.Text())
+	}
+}
+
+// during is q with what it counted since its reading in before.
+func during(before []counters.Qdisc, q counters.Qdisc) counters.Qdisc {
+	i := slices.IndexFunc(before, func(b counters.Qdisc) bool { return b.Key() == q.Key() })
+	if i < 0 {
+		return q
+	}
+	d, _ := counters.Delta(before[i], q)
+	q.Bytes, q.Packets = d.Bytes, d.Packets
+	q.Drops, q.Requeues, q.Overlimits = uint32(d.Drops), uint32(d.Requeues), uint32(d.Overlimits)
+	return q
+}
+
+func ledger(b *strings.Builder, l result.Ledger) {
+	if !l.Available {
+		wrap(b, "  ", l.Why)
+		return
+	}
+	for _, h := range l.Hops {
+		fmt.Fprintf(b, "  %-28s remainder %d\n", h.Name, h.Remainder)
+		wrap(b, "      ", h.Left+" = "+h.Right)
+		if h.Note != "" {
+			wrap(b, "      ", "("+h.Note+")")
+		}
+	}
+}
+
+func guardWord(g result.Guard) string {
+	switch {
+	case g.Off:
+		return "off"
+	case g.OK:
+		return "ok"
+	}
+	return "FAILED"
+}
+
+func expectWord(e result.Expectation) string {
+	switch {
+	case !e.Evaluated:
+		return "unknown"
+	case e.OK:
+		return "ok"
+	}
+	return "FAILED"
+}
+
+// word is a verdict for people.
+func word(v result.Verdict) string {
+	switch v {
+	case result.Good:
+		return "GOOD"
+	case result.Bad:
+		return "BAD"
+	}
+	return "CANNOT TELL"
+}
+
+func verdictLabel(j result.Judgement) string {
+	if j.Verdict == result.Bad {
+		return fmt.Sprintf("BAD (%s): ", j.Cause)
+	}
+	return word(j.Verdict) + ": "
+}
