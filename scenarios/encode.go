@@ -53,7 +53,7 @@ func plainStruct(v, standard reflect.Value) []entry {
 func plainValue(v, standard reflect.Value) any {
 	switch x := v.Interface().(type) {
 	case LineRates:
-		return plainAny(x.plain())
+		return word(x.String())
 	case Groups:
 		return plainAny(x.plain())
 	case encoding.TextMarshaler:

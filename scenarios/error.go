@@ -30,9 +30,29 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Message)
 	if e.Column > 0 {
-		fmt.Fprintf(&b, "\n    %s\n    %s^", e.Source, caretPad(e.Source, e.Column))
+		source, column := window(e.Source, e.Column)
+		fmt.Fprintf(&b, "\n    %s\n    %s^", source, caretPad(source, column))
 	}
 	return b.String()
+}
+
+// window is the part of a long line around the column, and the column in it.
+func window(source string, column int) (string, int) {
+	const before, width = 100, 160
+	runes := []rune(source)
+	if len(runes) <= width {
+		return source, column
+	}
+	start := min(max(column-before, 0), len(runes)-width)
+	part := string(runes[start : start+width])
+	if start > 0 {
+		part = "…" + part
+		column++
+	}
+	if start+width < len(runes) {
+		part += "…"
+	}
+	return part, column - start
 }
 
 // caretPad is what stands before the caret: blanks, and the source's own tabs so that both lines stay aligned.

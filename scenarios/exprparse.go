@@ -23,15 +23,15 @@ func ParseExpr(text string) (Expr, error) {
 	return Expr{text, root}, nil
 }
 
-// token is one word of an expression; at counts bytes.
-type token struct {
+// exprToken is one word of an expression; at counts bytes.
+type exprToken struct {
 	text string
 	at   int
 }
 
 // lex parts a text into operators, parentheses and words. The last token is empty and stands at the end.
-func lex(text string) []token {
-	var tokens []token
+func lex(text string) []exprToken {
+	var tokens []exprToken
 	for at := 0; at < len(text); {
 		if text[at] == ' ' || text[at] == '\t' {
 			at++
@@ -49,10 +49,10 @@ func lex(text string) []token {
 				end++
 			}
 		}
-		tokens = append(tokens, token{text[at:end], at})
+		tokens = append(tokens, exprToken{text[at:end], at})
 		at = end
 	}
-	return append(tokens, token{"", len(text)})
+	return append(tokens, exprToken{"", len(text)})
 }
 
 func isOperator(c byte) bool { return strings.IndexByte("=!<>&|", c) >= 0 }
@@ -60,14 +60,14 @@ func isOperator(c byte) bool { return strings.IndexByte("=!<>&|", c) >= 0 }
 // exprParser goes through the tokens: or = and {"or" and}; and = term {"and" term}; term = "(" or ")" | comparison.
 type exprParser struct {
 	text   string
-	tokens []token
+	tokens []exprToken
 	next   int
 }
 
-func (p *exprParser) peek() token { return p.tokens[p.next] }
+func (p *exprParser) peek() exprToken { return p.tokens[p.next] }
 
 // take is the next token; the last one is never passed.
-func (p *exprParser) take() token {
+func (p *exprParser) take() exprToken {
 	t := p.tokens[p.next]
 	if t.text != "" {
 		p.next++
@@ -80,7 +80,7 @@ func (p *exprParser) errorf(format string, args ...any) error {
 	return p.errorAt(p.peek(), format, args...)
 }
 
-func (p *exprParser) errorAt(t token, format string, args ...any) error {
+func (p *exprParser) errorAt(t exprToken, format string, args ...any) error {
 	return &Error{Column: utf8.RuneCountInString(p.text[:t.at]) + 1, Source: p.text, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -148,6 +148,9 @@ func (p *exprParser) comparison() (node, error) {
 		return nil, p.errorAt(op, "%s must be followed by ==, !=, <, <=, > or >=%s", metric.Name, hint)
 	}
 	value := p.take()
+	if value.text == "" {
+		return nil, p.errorAt(value, "a value is missing here")
+	}
 	if !metric.Bool {
 		v, problem := parseNumber(value.text, metric.Unit)
 		if problem != "" {

@@ -10,11 +10,16 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // maxSource bounds a scenario file, in bytes: the YAML library recurses, and no scenario is near it.
 const maxSource = 64 << 10
+
+// maxBrackets bounds brackets and braces within each other: the library takes a minute over 64 KiB of them.
+const maxBrackets = 50
 
 // Parse reads a scenario file. What it leaves out is as in Default, but for the name, which is then the file's
 // own. file is only used in errors, which are *Error: an unknown field, a wrong type, an impossible value.
@@ -39,7 +44,7 @@ func Parse(file string, src []byte) (Scenario, error) {
 func parseYAML(file, prefix string, src []byte) (ast.Node, *decoder, error) {
 	d := &decoder{file: file, prefix: prefix, places: origins{}}
 	whole := func(format string, args ...any) error {
-		return &Error{File: file, Message: fmt.Sprintf(format, args...)}
+		return &Error{File: file, Path: strings.TrimSuffix(prefix, "="), Message: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case len(src) > maxSource:
@@ -50,8 +55,12 @@ func parseYAML(file, prefix string, src []byte) (ast.Node, *decoder, error) {
 	for line := range strings.SplitSeq(string(src), "\n") {
 		d.lines = append(d.lines, strings.TrimSuffix(line, "\r"))
 	}
+	tokens := lexer.Tokenize(string(src))
+	if deep := tooDeep(tokens); deep != nil {
+		return nil, nil, d.errorf(ast.String(deep), "", "more than %d brackets within each other; no scenario needs so many", maxBrackets)
+	}
 	// A name given twice is refused by the decoder, which says it in a better way.
-	tree, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
+	tree, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, nil, d.syntaxError(err)
 	}
@@ -62,6 +71,23 @@ func parseYAML(file, prefix string, src []byte) (ast.Node, *decoder, error) {
 		return nil, nil, whole("holds no value")
 	}
 	return tree.Docs[0].Body, d, nil
+}
+
+// tooDeep is the first bracket or brace that stands in more than maxBrackets others, or nil.
+func tooDeep(tokens token.Tokens) *token.Token {
+	depth := 0
+	for _, tk := range tokens {
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		}
+		if depth > maxBrackets {
+			return tk
+		}
+	}
+	return nil
 }
 
 // syntaxError places an error of the YAML library.

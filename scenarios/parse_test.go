@@ -123,9 +123,25 @@ func TestIsFile(t *testing.T) {
 	}
 }
 
-func TestTooLong(t *testing.T) {
-	_, err := Parse("long.yaml", []byte(strings.Repeat("[", maxSource+1)))
-	if err == nil || !strings.Contains(err.Error(), "65536 bytes") {
-		t.Error(err)
+// What would take the library long, or fill the screen, is refused early and shown in part.
+func TestTooMuch(t *testing.T) {
+	for src, want := range map[string]string{
+		strings.Repeat("[", maxSource+1):                                                         "x.yaml: is longer than 65536 bytes",
+		strings.Repeat("[", maxSource):                                                           "x.yaml:1:51: more than 50 brackets within each other",
+		"control: {a: " + strings.Repeat("[", 49) + strings.Repeat("]", 49) + "}":                "can't be set: there is no field \"a\"",
+		"summary: " + strings.Repeat("ä", 500) + "\nname: {a: " + strings.Repeat("x", 500) + "}": "x.yaml:2:7: name: is a group of fields; a text is wanted\n    name: {a: xxx",
+	} {
+		_, err := Parse("x.yaml", []byte(src))
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestLongLineShowsTheCaretsPlace(t *testing.T) {
+	line := strings.Repeat("a", 300) + "X" + strings.Repeat("b", 300)
+	shown := strings.Split((&Error{Source: line, Column: 301, Message: "m"}).Error(), "\n")
+	if caret := strings.Index(shown[2], "^"); []rune(shown[1])[caret] != 'X' {
+		t.Errorf("got\n%s\n%s", shown[1], shown[2])
 	}
 }

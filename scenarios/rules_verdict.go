@@ -83,10 +83,14 @@ func (s *Scenario) brokenControl() *problem {
 	}
 	test := *s
 	test.Control = map[string]any{}
-	if arm.Equal(test) {
-		return bad("control", "sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none").also(sortedKeys(s.Control)...)
+	if !arm.Equal(test) {
+		return nil
 	}
-	return nil
+	var fields []string // on either side
+	for _, path := range sortedKeys(s.Control) {
+		fields = append(fields, "control."+path, path)
+	}
+	return bad("control", "sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none").also(fields...)
 }
 
 // Needed is how many clean runs good takes: the least n with 1 - (1-SymptomRate)^n >= Confidence.

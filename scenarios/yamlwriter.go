@@ -82,14 +82,14 @@ func (w *yamlWriter) flow(value any) string {
 // blanks between them.
 var plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./+=;()'-]*( [A-Za-z0-9_./+=;()'<>!-]+)*$`)
 
-// address is a dotted IPv4 address or a name such as 802.3ad.
-var address = regexp.MustCompile(`^[0-9]+(\.[0-9]+){2,}$|^[0-9]+\.[0-9]+[a-z]+$`)
+// plainFigure is what needs none although it begins with a digit: a dotted address, a number with a unit, 802.3ad.
+var plainFigure = regexp.MustCompile(`^([0-9]+(\.[0-9]+){2,}|[0-9]+(\.[0-9]+)?(ns|us|ms|s|[kmgt]?bit|[kmg]?pps|[KMG]iB|[kMG]?B)|802\.3ad)$`)
 
 // notText are words that YAML 1.1 or 1.2 reads as something else than text. on and off are our own switches.
 var notText = regexp.MustCompile(`(?i)^(null|true|false|yes|no|y|n|\.?nan|\.?inf)$`)
 
 func (w *yamlWriter) text(s string) string {
-	if (plainText.MatchString(s) || address.MatchString(s)) && !notText.MatchString(s) {
+	if (plainText.MatchString(s) || plainFigure.MatchString(s)) && !notText.MatchString(s) {
 		return s
 	}
 	var b bytes.Buffer
