@@ -192,10 +192,13 @@ func gapsHop(f *facts) result.Hop {
 	if ring := f.inRing(); !f.rec.Drain.Quiet && ring > 0 {
 		h.allow(0, ring, fmt.Sprintf("%d packets in rings", ring))
 	}
-	h.close()
-	// Fewer gaps than drops prove no loss: foreign frames are dropped too, and a number sent again fills a gap.
-	h.Remainder = max(0, h.Remainder)
-	return h.Hop
+	if missing < known {
+		// Foreign frames are dropped too, and a number sent again fills a gap.
+		h.notes = append(h.notes, "fewer gaps than drops prove no loss")
+	}
+	out := h.close()
+	out.Remainder = max(0, out.Remainder)
+	return out
 }
 
 func duplicatesHop(f *facts) result.Hop {

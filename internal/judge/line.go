@@ -50,17 +50,24 @@ func (l line) share() float64 {
 // achieved is the rate of a line between the end of warm-up and the end of the senders, from what arrived at
 // its other end, or where nothing listens there from what the slave's driver completed.
 func (f *facts) achieved(slave int) (bitsPerSecond float64, ok bool) {
-	to := f.endMS()
 	if f.rec.Wire != nil {
 		w := f.rec.Wire.Slaves[slave]
-		return slope(w.AtMS, w.CumBytes, f.warmupMS(), to, 8)
+		return growth(w.AtMS, w.CumBytes, f.warmupMS(), f.endMS(), 8)
 	}
 	s := f.slaves[slave]
 	if s.tx == 0 || len(f.rec.Series.Slaves) == 0 {
 		return 0, false
 	}
-	frame := float64(s.txBytes) / float64(s.tx)
-	return slope(f.rec.Series.AtMS, f.rec.Series.Slaves[slave].Completed, f.warmupMS(), to, 8*frame)
+	return f.polled(f.rec.Series.Slaves[slave].Completed, 8*float64(s.txBytes)/float64(s.tx))
+}
+
+// polled is the growth of a column of the polls, which end a little before the senders do.
+func (f *facts) polled(column []uint64, unit float64) (float64, bool) {
+	at := f.rec.Series.AtMS
+	if len(at) == 0 {
+		return 0, false
+	}
+	return growth(at, column, f.warmupMS(), min(f.endMS(), at[len(at)-1]), unit)
 }
 
 // endMS is when the senders ended, from the first send.
@@ -71,22 +78,27 @@ func (f *facts) endMS() float64 {
 	return f.durationMS()
 }
 
-// slope is the growth a second of cum between the first and the last point within [from, to] ms, times unit.
-func slope(at []float64, cum []uint64, from, to, unit float64) (float64, bool) {
-	n := min(len(at), len(cum))
-	a, b := -1, -1
-	for i := range n {
-		if at[i] >= from && at[i] <= to {
-			if a < 0 {
-				a = i
-			}
-			b = i
-		}
-	}
-	if a == b || at[b] <= at[a] {
+// growth is how much cum grew a second between from and to ms, times unit. After its last point cum stood
+// still: a line that fell silent is not taken for a full one.
+func growth(at []float64, cum []uint64, from, to, unit float64) (float64, bool) {
+	if n := min(len(at), len(cum)); n < 2 || to <= from {
 		return 0, false
 	}
-	return float64(cum[b]-cum[a]) * unit / (at[b] - at[a]) * 1000, true
+	return (reading(at, cum, to) - reading(at, cum, from)) * unit / (to - from) * 1000, true
+}
+
+// reading is cum at a time, on the straight line between the two points around it.
+func reading(at []float64, cum []uint64, ms float64) float64 {
+	n := min(len(at), len(cum))
+	i := sort.SearchFloat64s(at[:n], ms)
+	switch {
+	case i == 0:
+		return float64(cum[0])
+	case i == n:
+		return float64(cum[n-1])
+	}
+	share := (ms - at[i-1]) / (at[i] - at[i-1])
+	return float64(cum[i-1]) + share*(float64(cum[i])-float64(cum[i-1]))
 }
 
 // deciding is the line that must be full for the run to count; false when no line carried anything.

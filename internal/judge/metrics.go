@@ -34,7 +34,9 @@ func metrics(f *facts, l result.Ledger, b balance, o result.Oracle) map[string]f
 		m["wire.foreign"] = float64(f.foreign + f.stale)
 		m["wire.duplicates"] = float64(f.duplicates)
 		m["wire.reordered"] = float64(f.reordered)
-		m["wire.lost"] = float64(gapsHop(f).Remainder)
+		if f.sc.Traffic.Socket.GSO == 0 { // a drop then is many numbers
+			m["wire.lost"] = float64(gapsHop(f).Remainder)
+		}
 	}
 	if l.Available {
 		m["ledger.remainder"] = float64(b.lost + b.doubled)
@@ -64,7 +66,7 @@ func (f *facts) rates(m map[string]float64) {
 	if measured {
 		m["rate.achieved"] = achieved
 	}
-	if r, ok := slope(f.rec.Series.AtMS, f.rec.Series.Into, f.warmupMS(), f.endMS(), 8*f.frameBytes()); ok {
+	if r, ok := f.polled(f.rec.Series.Into, 8*f.frameBytes()); ok {
 		m["rate.offered"] = r
 	}
 }

@@ -175,7 +175,7 @@ func (p *plan) series(rec *result.Recording, into int, frames []int, ms float64)
 	}
 	s := &rec.Series
 	s.Slaves = make([]result.SlaveSeries, len(frames))
-	for at := 0.0; at < ms; at += p.poll {
+	for at := 0.0; at <= ms; at += p.poll {
 		x := at / ms
 		s.AtMS = append(s.AtMS, at)
 		s.Outq = append(s.Outq, int64(charged*simTruesize))

@@ -135,6 +135,15 @@ var runCases = []struct {
 		w := &r.Wire.Slaves[0]
 		w.AtMS, w.CumBytes = append(w.AtMS, 8000), append(w.CumBytes, w.CumBytes[len(w.CumBytes)-1])
 	}, want: want{verdict: result.Good}},
+	{name: "the line falls silent before the senders end", plan: stock, spoil: func(r *result.Recording) {
+		w := &r.Wire.Slaves[0]
+		n := len(w.AtMS) * 3 / 4
+		w.AtMS, w.CumFrames, w.CumBytes = w.AtMS[:n], w.CumFrames[:n], w.CumBytes[:n]
+	}, want: want{verdict: result.Inconclusive, guard: guardLineFull}},
+	{name: "no reading of the line", plan: stock, spoil: func(r *result.Recording) { r.Wire.Slaves[0].AtMS = nil },
+		want: want{verdict: result.Inconclusive, guard: guardLineFull, text: "could not be measured"}},
+	{name: "no wire, but a driver that counts completions", plan: stock, spoil: func(r *result.Recording) { r.Wire = nil },
+		want: want{verdict: result.Good}},
 	{name: "traffic past the bond", plan: stock, spoil: func(r *result.Recording) { r.After.Into -= 4000 },
 		want: want{verdict: result.Inconclusive, guard: guardIntoBond, text: "traffic bound past the bond"}},
 	{name: "every send failed", plan: stock, spoil: func(r *result.Recording) {

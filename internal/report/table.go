@@ -85,7 +85,7 @@ func table(b *strings.Builder, arms []shown) {
 		}
 		cells = append(cells, line)
 	}
-	verdicts := []string{"this run"}
+	verdicts := []string{"verdict of this run"}
 	for _, a := range arms {
 		verdicts = append(verdicts, word(a.run.Judgement.Verdict))
 	}

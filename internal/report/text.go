@@ -26,10 +26,12 @@ func Text(r result.Result) string {
 			wrap(&b, "  "+w.Code+": ", w.Text)
 		}
 	}
+	section(&b, "positive control: an arm that must be BAD here, or GOOD would mean nothing")
+	wrap(&b, "  ", controlled(r.Judgement.Control))
 	if len(r.Judgement.Diagnosis) > 0 {
-		section(&b, "diagnosis")
+		section(&b, "diagnosis of the test arm")
 		for _, d := range r.Judgement.Diagnosis {
-			wrap(&b, "  ", d.Text)
+			wrap(&b, "  ", d.Code+": "+d.Text)
 			wrap(&b, "    ", d.Evidence)
 		}
 	}
@@ -37,6 +39,9 @@ func Text(r result.Result) string {
 	wrap(&b, verdictLabel(r.Judgement), r.Judgement.Reason)
 	return b.String()
 }
+
+// armTest is the arm the scenario's expectations are about.
+const armTest = "test"
 
 // shown is an arm by the run that stands for it.
 type shown struct {
@@ -94,7 +99,7 @@ func armText(b *strings.Builder, s shown) {
 	if !j.Oracle.Available {
 		wrap(b, fmt.Sprintf("  %-13s %-7s", "uncharged", "unknown"), " "+j.Oracle.Why)
 	}
-	if len(j.Expect) > 0 {
+	if len(j.Expect) > 0 && s.arm.Name == armTest {
 		section(b, title+": expectations")
 		for _, e := range j.Expect {
 			wrap(b, fmt.Sprintf("  %-7s", expectWord(e)), " "+because(e.Expr, e.Note))
@@ -164,6 +169,17 @@ func ledger(b *strings.Builder, l result.Ledger) {
 			wrap(b, "      ", "("+h.Note+")")
 		}
 	}
+}
+
+// controlled says how far the control bears the verdict.
+func controlled(c result.ControlJudgement) string {
+	switch {
+	case !c.Measured:
+		return "not measured: " + c.Note
+	case c.Bad:
+		return because("BAD, as it must be", c.Kind) + ": " + c.Note
+	}
+	return because("NOT BAD", c.Kind) + ": " + c.Note
 }
 
 func guardWord(g result.Guard) string {
