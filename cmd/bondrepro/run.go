@@ -77,11 +77,8 @@ func run(c *cobra.Command, o reproducer.Options, out *outputFile, asJSON bool, v
 	o.Progress = shower.Show
 	if !asJSON {
 		o.Ready = func(cfg result.Config, host result.Host, guest *result.Guest, pf result.Preflight) {
-			shower.Stop()
-			fmt.Fprintln(stdout, report.Header(cfg, host, guest, pf))
-			shower = showProgress(c.ErrOrStderr())
+			shower.Around(func() { fmt.Fprintln(stdout, report.Header(cfg, host, guest, pf)) })
 		}
-		o.Progress = func(text string) { shower.Show(text) }
 	}
 	r, err := reproducer.Run(c.Context(), o)
 	shower.Stop()

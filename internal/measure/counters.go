@@ -135,10 +135,16 @@ func (p *path) snapshot() (result.Snapshot, error) {
 	}
 	s := result.Snapshot{Into: r.into, BondTx: bond.TxPackets, SndbufErrors: sndbuf}
 	if p.orphan {
-		netem := r.netem
-		s.Orphaner = &netem
+		netem := []counters.Qdisc{r.netem}
+		if err := p.conn.Options(netem); err != nil {
+			return result.Snapshot{}, fmt.Errorf("read netem's options: %w", err)
+		}
+		s.Orphaner = &netem[0]
 	}
 	for i, x := range r.slaves {
+		if err := p.conn.Options(x.leaves); err != nil {
+			return result.Snapshot{}, fmt.Errorf("read qdisc options: %w", err)
+		}
 		changes, err := carrierChanges(p.slaves[i])
 		if err != nil {
 			return result.Snapshot{}, err

@@ -15,8 +15,9 @@ import (
 
 // Shower shows progress until Stop.
 type Shower struct {
-	show func(text string)
-	stop func()
+	show  func(text string)
+	start func()
+	stop  func()
 }
 
 // New shows on f, as a terminal where it is one.
@@ -29,33 +30,46 @@ func New(f *os.File) *Shower {
 
 // Lines writes each text as a line with the seconds since the start before it.
 func Lines(w io.Writer) *Shower {
-	start := time.Now()
+	began := time.Now()
 	return &Shower{
-		show: func(text string) { fmt.Fprintf(w, "%5.1f s  %s\n", time.Since(start).Seconds(), text) },
-		stop: func() {},
+		show:  func(text string) { fmt.Fprintf(w, "%5.1f s  %s\n", time.Since(began).Seconds(), text) },
+		start: func() {},
+		stop:  func() {},
 	}
 }
 
 func spinner(w io.Writer) *Shower {
+	began := time.Now()
 	var text atomic.Value
 	text.Store("")
-	pool := mpb.New(mpb.WithOutput(w), mpb.WithRefreshRate(120*time.Millisecond))
-	bar := pool.New(0, mpb.SpinnerStyle(),
-		mpb.AppendDecorators(
-			decor.Elapsed(decor.ET_STYLE_MMSS),
-			decor.Any(func(decor.Statistics) string { return "  " + text.Load().(string) }),
-		))
-	return &Shower{
+	var pool *mpb.Progress
+	var bar *mpb.Bar
+	s := &Shower{
 		show: func(t string) { text.Store(t) },
+		start: func() {
+			pool = mpb.New(mpb.WithOutput(w), mpb.WithRefreshRate(120*time.Millisecond))
+			bar = pool.New(0, mpb.SpinnerStyle(), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+				return fmt.Sprintf("%3.0f s  %s", time.Since(began).Seconds(), text.Load())
+			})))
+		},
 		stop: func() {
 			bar.Abort(true)
 			pool.Wait()
 		},
 	}
+	s.start()
+	return s
 }
 
 // Show replaces what is shown.
 func (s *Shower) Show(text string) { s.show(text) }
+
+// Around clears the line of a terminal, lets write print, and shows again.
+func (s *Shower) Around(write func()) {
+	s.stop()
+	write()
+	s.start()
+}
 
 // Stop clears the line of a terminal; what comes after on the same file starts at its beginning.
 func (s *Shower) Stop() { s.stop() }
