@@ -120,15 +120,17 @@ func buildModule(m module) []byte {
 	return b.Bytes()
 }
 
-// buildVmlinux makes an ELF program whose notes hold kernelID, after one without it.
+// buildVmlinux makes an ELF program with two segments of notes, the second with kernelID.
 func buildVmlinux(tb testing.TB) []byte {
 	tb.Helper()
 	id := must[[]byte](tb)(hex.DecodeString(kernelID))
-	notes := append(note("Xen", 6, []byte("linux")), note("GNU", ntGNUBuildID, id)...)
-	const at = 3000
+	first := note("Xen", 6, []byte("linux"))
+	second := append(note("Xen", 6, []byte("linux")), note("GNU", ntGNUBuildID, id)...)
+	const at, gap = 3000, 100
 	programs := []elf.Prog64{
 		{Type: uint32(elf.PT_LOAD), Off: 1000, Filesz: 2500},
-		{Type: uint32(elf.PT_NOTE), Off: at, Filesz: uint64(len(notes))},
+		{Type: uint32(elf.PT_NOTE), Off: at, Filesz: uint64(len(first))},
+		{Type: uint32(elf.PT_NOTE), Off: at + gap, Filesz: uint64(len(second))},
 	}
 	h := elf.Header64{
 		Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Phoff: 64,
@@ -139,7 +141,8 @@ func buildVmlinux(tb testing.TB) []byte {
 	binary.Write(&b, binary.LittleEndian, h)
 	binary.Write(&b, binary.LittleEndian, programs)
 	b.Write(bytes.Repeat([]byte("\xe8\x10\x00\x00\x00code"), (at-b.Len())/9+1)[:at-b.Len()])
-	b.Write(notes)
+	b.Write(append(first, make([]byte, gap-len(first))...))
+	b.Write(second)
 	b.Write(make([]byte, 5000))
 	return b.Bytes()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -141,7 +140,7 @@ func (o *opener) explain(ctx context.Context, name string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, exec.ErrNotFound):
+	case errors.Is(err, osrun.ErrNotFound):
 		return usagef("kernel deb:%s needs apt-get (Debian, Ubuntu); give a .deb or an image instead", name)
 	}
 	lists, _ := filepath.Glob(filepath.Join(o.apt.lists, "*_Packages*")) // the pattern is well-formed

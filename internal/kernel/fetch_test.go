@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,7 +82,7 @@ func TestFetchRefused(t *testing.T) {
 	o.apt.lists = t.TempDir()
 	_, err := o.open(t.Context(), "deb:linux-image-9.9")
 	wantUsage(t, err, "apt has no package lists; run apt-get update first")
-	o.apt.download = func(context.Context, string, string) error { return &osrun.Error{Err: exec.ErrNotFound} }
+	o.apt.download = func(context.Context, string, string) error { return &osrun.Error{Err: osrun.ErrNotFound} }
 	_, err = o.open(t.Context(), "deb:linux-image-9.9")
 	wantUsage(t, err, "needs apt-get")
 }

@@ -37,13 +37,23 @@ func (o *opener) find(ctx context.Context, spec string) (found, error) {
 	case !st.Mode().IsRegular():
 		return found{}, usagef("kernel %s: it is no regular file", spec)
 	case isDeb(spec):
-		x, err := o.extract(ctx, spec)
-		if err == nil && x.image == "" {
-			err = usagef("%s holds no kernel image (boot/vmlinuz-*)", spec)
-		}
-		return x, err
+		return o.findDeb(ctx, spec)
 	}
 	return found{image: spec}, nil
+}
+
+// findDeb wants a package with a kernel and, unless modules are given, with its modules.
+func (o *opener) findDeb(ctx context.Context, deb string) (found, error) {
+	f, err := o.extract(ctx, deb)
+	switch {
+	case err != nil:
+		return f, err
+	case f.image == "":
+		return f, usagef("%s holds no kernel image (boot/vmlinuz-*)", deb)
+	case f.modulesDir == "" && o.ModulesDir == "":
+		return f, usagef("%s holds a kernel but no modules; give the package or the folder that holds them with --modules, or give the kernel as deb:PACKAGE", deb)
+	}
+	return f, nil
 }
 
 // isDeb looks for the mark of ar(5), the outer layer of deb(5).

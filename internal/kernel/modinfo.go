@@ -8,11 +8,8 @@ import (
 	"strings"
 )
 
-// Bounds on a module. The largest in Debian, amdgpu, has 30 MB.
-const (
-	maxModule   = 256 << 20
-	maxSections = 100_000
-)
+// maxModule bounds an unpacked module, in bytes. The largest in Debian, amdgpu, has 30 MB.
+const maxModule = 256 << 20
 
 // moduleInfo is what we use of a module's ELF file.
 type moduleInfo struct {

@@ -23,7 +23,7 @@ type Error struct {
 	// Tail is the end of what it wrote (see Process.Tail).
 	Tail string
 	// Err is why it was not started or why it was killed: the context's cause,
-	// exec.ErrNotFound and the like. nil when the process ended of itself.
+	// ErrNotFound and the like. nil when the process ended of itself.
 	Err error
 }
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"syscall"
 	"time"
 )
@@ -18,6 +19,19 @@ import (
 // MaxOutput is the most bytes of standard output or standard error that Run collects.
 // A process that writes more is stopped with an error.
 const MaxOutput = 64 << 20
+
+// ErrNotFound is inside the error when there is no such program in $PATH.
+var ErrNotFound = exec.ErrNotFound
+
+// Look gives the path of the program that Cmd.Path name would start. The error is an
+// *Error with ErrNotFound inside when there is none.
+func Look(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", &Error{Command: name, ExitCode: -1, Err: err}
+	}
+	return path, nil
+}
 
 // Cmd says what to start. The zero value of every field but Path is usable.
 type Cmd struct {

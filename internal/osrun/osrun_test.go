@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -47,7 +46,7 @@ func TestErrors(t *testing.T) {
 		{"signal", sh("kill -ABRT $$"), -1, syscall.SIGABRT, nil, "ended by signal 6 (aborted)"},
 		{"timeout", Cmd{Path: "sleep", Args: []string{"60"}, Timeout: 50 * time.Millisecond}, -1, syscall.SIGKILL,
 			context.DeadlineExceeded, "sleep 60: killed: it did not end within 50ms"},
-		{"no such program", Cmd{Path: "no-such-program"}, -1, 0, exec.ErrNotFound, "not found"},
+		{"no such program", Cmd{Path: "no-such-program"}, -1, 0, ErrNotFound, "not found"},
 		{"too much output", sh("exec cat /dev/zero"), -1, syscall.SIGPIPE, nil, "it wrote more than 64 MiB"},
 	}
 	for _, tt := range tests {
@@ -180,6 +179,15 @@ func TestDiesWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitGone(t, child)
+}
+
+func TestLook(t *testing.T) {
+	if path, err := Look("sh"); err != nil || !strings.HasSuffix(path, "/sh") {
+		t.Errorf("got %q, %v", path, err)
+	}
+	if _, err := Look("no-such-program"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestTail(t *testing.T) {
