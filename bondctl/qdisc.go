@@ -89,7 +89,7 @@ func (c *Client) CountEgress(ifindex int) error {
 // (skb_orphan_partial, net/sched/sch_netem.c), before it reaches the slave's own qdisc.
 func (c *Client) Orphan(ifindex int) error {
 	// Latency counts psched ticks of 64 ns (PSCHED_SHIFT 6, include/net/pkt_sched.h).
-	const microsecond = 1000 >> 6
+	const microsecond = 1000/64 + 1
 	netem := &tc.Object{
 		Msg: tc.Msg{Family: unix.AF_UNSPEC, Ifindex: uint32(ifindex), Handle: netemHandle, Parent: tc.HandleRoot},
 		Attribute: tc.Attribute{Kind: "netem", Netem: &tc.Netem{

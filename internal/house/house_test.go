@@ -223,3 +223,39 @@ func exposedTypes(d ast.Decl) []ast.Node {
 	}
 	return out
 }
+
+// A panic anywhere must end in SIGABRT: git bisect run would read Go's exit code 2 as "bad".
+func TestCommandsGuardFirst(t *testing.T) {
+	mains := 0
+	for _, f := range sources(t) {
+		if !strings.HasPrefix(f.room, "cmd/") {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			main, ok := d.(*ast.FuncDecl)
+			if !ok || main.Recv != nil || main.Name.Name != "main" {
+				continue
+			}
+			mains++
+			if !callsGuard(main.Body.List[0]) {
+				t.Errorf("%s: main must call exitcode.Guard() first", f.name)
+			}
+		}
+	}
+	if mains == 0 {
+		t.Error("no command was found")
+	}
+}
+
+func callsGuard(s ast.Stmt) bool {
+	e, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	call, ok := e.X.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && f.Sel.Name == "Guard" && f.X.(*ast.Ident).Name == "exitcode"
+}

@@ -68,6 +68,9 @@ func OpenVM(ctx context.Context, o Options) (Testbed, error) {
 }
 
 func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
+	if _, err := vm.QEMUVersion(ctx, o.QEMU); err != nil {
+		return nil, err // before anything is fetched
+	}
 	o.Progress("looking for the kernel " + o.Kernel)
 	k, err := kernel.Open(ctx, o.Kernel, kernel.Options{ModulesDir: o.ModulesDir, Progress: o.Progress})
 	if err != nil {

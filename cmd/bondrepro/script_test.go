@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"bondrepro": main})
+}
+
+// The scripts show the command as a user types it, with what it prints and its exit code ("status").
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata",
+		RequireUniqueNames: true,
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/cache")
+			return nil
+		},
+	})
+}
+
+// status CODE COMMAND…: runs the command and fails unless it ends in that exit code.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status CODE COMMAND…")
+	}
+	code := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		code = exitStatus(err)
+	}
+	if code != args[0] {
+		ts.Fatalf("%v ended in %s, want %s", args[1:], code, args[0])
+	}
+}
+
+// exitStatus is the number in what os/exec says of a command that failed: "exit status 128".
+func exitStatus(err error) string {
+	var exit interface{ ExitCode() int }
+	if errors.As(err, &exit) {
+		return strconv.Itoa(exit.ExitCode())
+	}
+	return err.Error()
+}
