@@ -42,7 +42,9 @@ func (n *notes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func echo(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) { return body, nil }
+func echo(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+	return body, nil
+}
 
 // poweroff never replies: the end of the machine is the answer.
 func poweroff(context.Context, json.RawMessage, func(string, any)) (any, error) {

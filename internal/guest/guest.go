@@ -94,7 +94,7 @@ func run(handlers map[string]Handler) error {
 	go beat(out)
 	all := map[string]Handler{guestproto.KindExec: execute, guestproto.KindEcho: echo, guestproto.KindPoweroff: poweroff}
 	maps.Copy(all, handlers)
-	s := &server{out: out, in: guestproto.NewReader(port), handlers: all, die: die}
+	s := &server{out: out, in: guestproto.NewReader(port), handlers: all, say: say, die: die}
 	return s.serve(context.Background())
 }
 

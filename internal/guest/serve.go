@@ -17,7 +17,8 @@ type server struct {
 	in       *guestproto.Reader
 	out      *guestproto.Writer
 	handlers map[string]Handler
-	die      func(error) // ends the machine
+	say      func(format string, args ...any) // to the console
+	die      func(error)                      // ends the machine
 
 	mu      sync.Mutex
 	running map[uint64]context.CancelFunc
@@ -34,7 +35,7 @@ func (s *server) serve(ctx context.Context) error {
 	for {
 		e, err := s.in.Read()
 		if errors.Is(err, guestproto.ErrDamaged) {
-			say("%v", err) // the host misses its reply and says so; the console has the reason
+			s.say("%v", err) // the host misses its reply and says so; the console has the reason
 			continue
 		}
 		if err != nil {
