@@ -19,7 +19,7 @@ type Scenario struct {
 	Offload  map[string]string `yaml:"offload" json:"offload"` // ethtool feature: "on" or "off"
 	Sampling Sampling          `yaml:"sampling" json:"sampling"`
 	Guards   Guards            `yaml:"guards" json:"guards"`
-	// Expect are expressions over the metric table (result.Metrics), each of which must hold for GOOD.
+	// Expect are expressions over the metric table (Metrics), each of which must hold for GOOD.
 	Expect []string `yaml:"expect" json:"expect"`
 	// Control maps --set paths to values: what turns the test arm into one that must be BAD. Values are held
 	// as encoding/json holds them: string, float64, bool, []any, map[string]any.

@@ -121,3 +121,26 @@ func TestSetPlace(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// A value that an assignment replaced as a whole takes the places of its elements with it, and a group that
+// leaves a field out is not its place.
+func TestPlacesAreReplaced(t *testing.T) {
+	s, err := Parse("f.yaml", []byte("traffic:\n  groups: [239.1.1.1, 239.1.1.2]\ntopology: {slaves: {count: 2}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set("traffic.groups={first: 239.2.1.1, count: 2}"); err != nil {
+		t.Fatal(err)
+	}
+	s.Traffic.Groups = append(Groups{}, "239.2.1.1", "192.0.2.1")
+	want := "traffic.groups.1: 192.0.2.1 is not an IPv4 multicast address; allowed are 224.0.0.0 to 239.255.255.255\n" +
+		"    traffic.groups={first: 239.2.1.1, count: 2}\n                   ^"
+	if err := s.Validate(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	s.Traffic.Groups = Groups{"239.1.1.1"}
+	s.Topology.Slaves.TxQueueLen = 0
+	if err := s.Validate(); err == nil || !strings.HasPrefix(err.Error(), "topology.slaves.txqueuelen: ") {
+		t.Errorf("got %v, want no place", err)
+	}
+}
