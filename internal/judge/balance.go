@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"math"
 
 	"bondrepro/reproducer/result"
 )
@@ -12,11 +11,12 @@ type balance struct {
 	lost, doubled    int64  // packets, from counters
 	lostAt, doubleAt string // the hops with the greatest remainder of either sign
 	gaps, duplicates int64  // packets, seen at the wire
+	dropped          int64  // packets, counted: a doubled one may be among them and never reach the wire
 	wire             bool
 }
 
-func weigh(l result.Ledger) balance {
-	var b balance
+func weigh(l result.Ledger, dropped int64) balance {
+	b := balance{dropped: dropped}
 	var most, least int64
 	for _, h := range l.Hops {
 		switch {
@@ -45,17 +45,19 @@ func (b balance) even() bool {
 }
 
 // confirmed tells that the wire saw what the counters miss: as many gaps as were lost, as many duplicates as
-// were doubled.
+// were doubled and not dropped.
 func (b balance) confirmed() bool {
-	return !b.even() && agree(b.lost, b.gaps) && agree(b.doubled, b.duplicates)
+	return !b.even() && agree(b.lost, b.gaps, 0) && agree(b.doubled, b.duplicates, b.dropped)
 }
 
-// agree allows 5 % or 1 between a remainder and its evidence: the two are counted at different places.
-func agree(remainder, evidence int64) bool {
+// agree allows 5 % or 1 between a remainder and its evidence, which are counted at different places; of the
+// evidence as many as hidden may be missing, but not all.
+func agree(remainder, evidence, hidden int64) bool {
 	if remainder == 0 || evidence == 0 {
 		return remainder == evidence
 	}
-	return math.Abs(float64(remainder-evidence)) <= math.Max(1, float64(remainder)/20)
+	slack := max(1, remainder/20)
+	return evidence <= remainder+slack && evidence >= remainder-slack-hidden
 }
 
 // String is the evidence in figures.

@@ -156,7 +156,20 @@ func TestAgain(t *testing.T) {
 			Arms:     []result.Arm{arm("test", sims...), arm("control", shown)},
 			Warnings: []result.Warning{{Code: "else", Text: "somebody else's"}},
 		}
+		for i := range raw.Arms {
+			a := &raw.Arms[i]
+			a.Preflight = result.Preflight{Truesize: a.Preflight.Truesize, Ring: a.Preflight.Ring}
+			for k := range a.Runs {
+				a.Runs[k].Judgement = result.RunJudgement{}
+			}
+		}
 		r := Again(raw)
+		if raw.Arms[0].Preflight.Sum != 0 || raw.Arms[0].Runs[0].Judgement.Verdict != "" {
+			t.Errorf("%s: Again changed its argument's arms", name)
+		}
+		if r.Arms[0].Preflight.Sum == 0 || r.Arms[0].Runs[0].Judgement.Verdict == "" {
+			t.Errorf("%s: Again did not judge the arms: %+v", name, r.Arms[0].Preflight)
+		}
 		if len(raw.Warnings) != 1 || raw.Judgement.Verdict != "" {
 			t.Errorf("%s: Again changed its argument", name)
 		}

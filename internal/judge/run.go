@@ -18,7 +18,7 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 	}
 	f := gather(sc, pf, rec)
 	l := ledger(f)
-	b := weigh(l)
+	b := weigh(l, f.dropped())
 	o := oracle(f)
 	g := guards(f, l, b)
 	m := metrics(f, l, b, o)

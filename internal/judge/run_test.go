@@ -82,6 +82,26 @@ var runCases = []struct {
 	}, want: want{verdict: result.Bad, code: result.LostUncounted}},
 	{name: "sent twice uncounted", plan: stock, spoil: double(9),
 		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.DuplicatedUncounted, text: `remainder -9 at hop "through the bond"; at the wire 0 unexplained gaps and 9 duplicates`}},
+	{name: "sent twice, and some of it dropped", plan: asked, spoil: func(r *result.Recording) {
+		double(20)(r) // 8 of the 20 copies were dropped: counted, and no gap
+		r.After.Slaves[0].Qdiscs[0].Packets -= 8
+		r.After.Slaves[0].Qdiscs[0].Drops += 8
+		r.After.Slaves[0].TxPackets -= 8
+		r.Wire.Slaves[0].Ours -= 8
+		r.Wire.Senders[0].Duplicates -= 8
+	}, want: want{verdict: result.Bad, code: result.OrphanedAsAsked}},
+	{name: "fewer duplicates than doubled, and nothing dropped", plan: stock, spoil: func(r *result.Recording) {
+		double(20)(r)
+		r.Wire.Senders[0].Duplicates = 12
+	}, want: want{verdict: result.Inconclusive, guard: guardLedger}},
+	{name: "more duplicates than doubled", plan: asked, spoil: func(r *result.Recording) {
+		double(20)(r)
+		r.Wire.Senders[0].Duplicates = 40
+	}, want: want{verdict: result.Inconclusive, guard: guardLedger}},
+	{name: "one off in a small remainder", plan: stock, spoil: func(r *result.Recording) { lose(9)(r); r.Wire.Senders[0].Unique++ },
+		want: want{verdict: result.Bad, code: result.LostUncounted}},
+	{name: "two off in a small remainder", plan: stock, spoil: func(r *result.Recording) { lose(9)(r); r.Wire.Senders[0].Unique += 2 },
+		want: want{verdict: result.Inconclusive, guard: guardLedger}},
 	{name: "lost between driver and wire", plan: stock, spoil: func(r *result.Recording) {
 		r.Wire.Slaves[0].Ours -= 50
 		r.Wire.Senders[0].Unique -= 50
