@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,8 +18,11 @@ const (
 	// beyond the NIC's ring: some 15 frames of 4000 bytes. When it is full, QEMU completes no packet until it
 	// is down to a quarter (unix_writable, net/unix/af_unix.c).
 	lineQueue = 64 << 10
-	// catchUp is how much of the line's time may be made up for after a late wake-up.
+	// catchUp is how much of the line's time is made up for when the next frame came late: QEMU needs time to
+	// fill a line again. It is also the burst after a pause of the sender.
 	catchUp = 20 * time.Millisecond
+	// catchUpLate is that when the frame was there and we were late: the machine is busy, and the line was full.
+	catchUpLate = 200 * time.Millisecond
 	// nap is added to each wait for the line to become free: the few frames it makes late come together.
 	nap = 50 * time.Microsecond
 	// longestWait bounds each wait, after which the rate is looked at again and a stop is seen.
@@ -64,9 +68,10 @@ func (l *line) close() { unix.Close(l.fd) }
 // read takes frames until closed is set. It has a thread of its own: Go's timers wake up to 1 ms late, which is
 // 31 frames of 4000 bytes at 1 Gbit/s.
 func (l *line) read() {
-	runtime.LockOSThread() // never unlocked: the thread's timer slack is not for others
+	runtime.LockOSThread() // never unlocked: the thread's timer slack and priority are not for others
 	const slack = 1000     // ns, prctl(2)
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, slack, 0, 0, 0)
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -10) // needs a right; without it a busy machine delays the line
 	var (
 		buf   = make([]byte, frameMax)
 		meter meter
@@ -77,7 +82,7 @@ func (l *line) read() {
 			sleep(min(wait, longestWait))
 			continue
 		}
-		n, err := unix.Read(l.fd, buf)
+		n, waited, err := l.next(buf)
 		if err != nil || n == 0 {
 			if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
 				sleep(longestWait) // QEMU is gone, or is resetting the device: the machine's owner notices
@@ -85,9 +90,29 @@ func (l *line) read() {
 			continue
 		}
 		now := l.wire.now()
-		meter.take(now, n, rate)
+		meter.take(now, n, rate, waited)
 		l.frame(buf[:n], now)
 	}
+}
+
+// next reads the next frame, and tells whether it had to be waited for. EAGAIN: none came within longestWait.
+func (l *line) next(buf []byte) (n int, waited bool, err error) {
+	n, err = receiveNow(l.fd, buf)
+	if errors.Is(err, unix.EAGAIN) {
+		waited = true
+		n, err = unix.Read(l.fd, buf)
+	}
+	return n, waited, err
+}
+
+// receiveNow is recv(2) with MSG_DONTWAIT; unix.Recvfrom allocates an address a frame.
+func receiveNow(fd int, buf []byte) (int, error) {
+	n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))),
+		uintptr(len(buf)), unix.MSG_DONTWAIT, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }
 
 // frame counts one frame.
@@ -119,12 +144,16 @@ func (m *meter) wait(now int64, rate float64) time.Duration {
 	return time.Duration(m.free-now) + nap
 }
 
-// take books a frame of n bytes.
-func (m *meter) take(now int64, n int, rate float64) {
+// take books a frame of n bytes. waited tells that the line was empty before it.
+func (m *meter) take(now int64, n int, rate float64, waited bool) {
 	if math.IsInf(rate, 1) || rate == 0 {
 		return
 	}
-	m.free = max(m.free, now-int64(catchUp)) + int64(float64(n)*8/rate*1e9)
+	credit := catchUpLate
+	if waited {
+		credit = catchUp
+	}
+	m.free = max(m.free, now-int64(credit)) + int64(float64(n)*8/rate*1e9)
 }
 
 func sleep(d time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -52,6 +53,7 @@ func TestMachine(t *testing.T) {
 	t.Run("a cancelled call ends and the next one works", func(t *testing.T) { testCancel(t, m) })
 	t.Run("exec", func(t *testing.T) { testExec(t, m) })
 	t.Run("wire", func(t *testing.T) { testWire(t, m) })
+	t.Run("a full line costs no CPU", func(t *testing.T) { testFullLine(t, m) })
 	t.Run("a panic of a handler is told and ends the machine", func(t *testing.T) {
 		var died *vm.GuestError
 		err := call(t, m, "panic", nil, nil)
@@ -173,6 +175,55 @@ func testWire(t *testing.T, m *vm.Machine) {
 			t.Errorf("line %d: %.2f Mbit/s, want %.2f", nic, got/1e6, rate/1e6)
 		}
 	}
+}
+
+// testFullLine stops a line under a sender: nothing comes, and QEMU waits for the line instead of asking all the
+// time whether it may send, which would take the CPU from the guest.
+func testFullLine(t *testing.T, m *vm.Machine) {
+	w := m.Wire()
+	w.SetRates([]float64{0, 0})
+	w.Begin(20, 1)
+	const count = 2000
+	sent := make(chan error, 1)
+	go func() { sent <- call(t, m, "send", sendJob{Run: 20, Count: count, Payload: 4000}, nil) }()
+	time.Sleep(time.Second) // the ring fills; sooner or later does not matter
+	before, began := cpuTime(t, m.Process().Pid()), time.Now()
+	time.Sleep(2 * time.Second)
+	used, wall := cpuTime(t, m.Process().Pid())-before, time.Since(began)
+	if used > wall/3 {
+		t.Errorf("QEMU used %v of CPU in %v of waiting", used, wall)
+	}
+	t.Logf("QEMU used %v of CPU in %v", used, wall)
+	if n := w.End().Slaves[0].Frames; n != 0 {
+		t.Errorf("%d frames came over a stopped line", n)
+	}
+	w.SetRates([]float64{math.Inf(1), 0})
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), callLimit)
+	defer cancel()
+	if err := w.WaitIdle(ctx, 200*time.Millisecond); err != nil {
+		t.Error(err)
+	}
+	if got := w.End().Senders[0]; got.Unique != count {
+		t.Errorf("%+v, want %d", got, count)
+	}
+}
+
+// cpuTime is what a process has used: utime and stime of /proc/PID/stat, in clock ticks of 10 ms (proc(5)).
+func cpuTime(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	var user, system time.Duration
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		t.Fatal(err)
+	}
+	return (user + system) * 10 * time.Millisecond
 }
 
 // testLine sends count datagrams over one line, checks that exactly they came, and gives the rate, bits/s.

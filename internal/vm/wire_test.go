@@ -130,6 +130,33 @@ func TestCheckingAFrameDoesNotAllocate(t *testing.T) {
 	}
 }
 
+func TestTakingAFrameDoesNotAllocate(t *testing.T) {
+	ours, theirs, err := linePair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(ours)
+	defer unix.Close(theirs)
+	w := newWire([]int{ours})
+	w.Begin(1, 1)
+	l, buf, frame := w.lines[0], make([]byte, frameMax), datagram(1, 0, 0, 1500)
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := unix.Write(theirs, frame); err != nil {
+			t.Fatal(err)
+		}
+		n, waited, err := l.next(buf)
+		if n != len(frame) || waited || err != nil {
+			t.Fatalf("next: %d bytes, waited %v, %v", n, waited, err)
+		}
+		l.frame(buf[:n], l.wire.now())
+	}); n != 0 {
+		t.Errorf("%v allocations a frame", n)
+	}
+	if n, waited, err := l.next(buf); n > 0 || !waited || !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("next on an empty line: %d bytes, waited %v, %v", n, waited, err)
+	}
+}
+
 // The meter is judged by a clock of our own: how many frames it lets through in a second of it.
 func TestMeterKeepsTheRate(t *testing.T) {
 	const second = int64(time.Second)
@@ -140,7 +167,7 @@ func TestMeterKeepsTheRate(t *testing.T) {
 				now += int64(wait) + late
 				continue
 			}
-			m.take(now, 1250, rate)
+			m.take(now, 1250, rate, n == 0)
 			n++
 		}
 		return n
@@ -156,15 +183,17 @@ func TestMeterKeepsTheRate(t *testing.T) {
 }
 
 func TestMeterMakesUpForNoMoreThanItSays(t *testing.T) {
-	var m meter
-	now := int64(time.Hour) // idle all that time
-	n := 0
-	for m.wait(now, 100e6) == 0 {
-		m.take(now, 1250, 100e6) // 100 µs each
-		n++
-	}
-	if want := int(catchUp/(100*time.Microsecond)) + 1; n != want {
-		t.Errorf("%d frames at once after idling, want %d", n, want)
+	for waited, credit := range map[bool]time.Duration{true: catchUp, false: catchUpLate} {
+		var m meter
+		now := int64(time.Hour) // nothing came, or we were late, all that time
+		n := 0
+		for m.wait(now, 100e6) == 0 {
+			m.take(now, 1250, 100e6, waited && n == 0) // 100 µs each
+			n++
+		}
+		if want := int(credit/(100*time.Microsecond)) + 1; n != want {
+			t.Errorf("waited %v: %d frames at once, want %d", waited, n, want)
+		}
 	}
 }
 
