@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ type kernelCase struct {
 	verdict result.Verdict
 	cause   result.Cause
 	code    string // of the finding that decides; empty where the reason is not a finding
-	says    string // a regular expression for what the command writes
+	says    string // a regular expression for what the command writes, with its line breaks as spaces
 	check   check
 
 	soak int // how often `make soak` runs it
@@ -56,9 +57,9 @@ var kernelCases = []kernelCase{
 	{name: "stock, 8 senders", soak: 20, args: set("traffic.senders=8"), exit: 0, verdict: result.Good, says: `GOOD`,
 		check: all(noDrops, charged, balanced, controlDrops)},
 	{name: "orphaning", soak: 20, mutant: "orphan", exit: 1, verdict: result.Bad, cause: kernel,
-		code: "back-pressure-lost", says: `(?i)back-pressure lost`, check: all(drops, orphaned)},
+		code: "back-pressure-lost", says: `(?i)back-pressure (is )?lost`, check: all(drops, orphaned)},
 	{name: "orphaning every second packet", soak: 20, mutant: "orphan-half", exit: 1, verdict: result.Bad, cause: kernel,
-		code: "back-pressure-lost", says: `(?i)back-pressure lost`, check: all(noDrops, orphaned)},
+		code: "back-pressure-lost", says: `(?i)back-pressure (is )?lost`, check: all(noDrops, orphaned)},
 	{name: "orphaning, TX timestamping on", soak: 5, mutant: "orphan", args: set("traffic.socket.tx_timestamping=on"),
 		exit: 0, verdict: result.Good, says: `(?i)timestamp`, check: all(noDrops, charged, balanced, warns("hides"))},
 
@@ -73,9 +74,9 @@ var kernelCases = []kernelCase{
 		cause: configuration, code: "broadcast-clones", says: `(?i)clone`, check: all(drops, noOracle)},
 
 	{name: "losing 1 in 1000", soak: 5, mutant: "lose", exit: 1, verdict: result.Bad, cause: kernel,
-		code: "lost-uncounted", says: `(?i)lost`, check: hopNamed(+1)},
+		code: "lost-uncounted", says: `(?i)lost|missing`, check: hopNamed(+1)},
 	{name: "sending 1 in 1000 twice", soak: 5, mutant: "duplicate", exit: 1, verdict: result.Bad, cause: kernel,
-		code: "duplicated-uncounted", says: `(?i)duplicated`, check: hopNamed(-1)},
+		code: "duplicated-uncounted", says: `(?i)twice`, check: hopNamed(-1)},
 
 	{name: "a sender too slow for the line", soak: 5, args: invalid("traffic.rate=1kpps", "topology.slaves.line_rate=100mbit"),
 		exit: 125, verdict: cannotTell, says: `line_full`, check: guardTripped("line_full")},
@@ -131,7 +132,7 @@ func (c *kernelCase) run(t *testing.T) (wall time.Duration) {
 	in := once(t, c.exit, nil, c.arguments(t, file)...)
 	wall = time.Since(in.started)
 	t.Logf("%.1f s", wall.Seconds())
-	if !regexp.MustCompile(c.says).MatchString(in.output()) {
+	if !regexp.MustCompile(c.says).MatchString(strings.Join(strings.Fields(in.output()), " ")) {
 		t.Errorf("it does not say %s", c.says)
 	}
 	defer func() {
