@@ -144,6 +144,6 @@ func recorded(spec bondctl.Spec, st *bondctl.State) (result.BondState, []result.
 	return result.BondState{Name: spec.Name, Ifindex: st.Ifindex, Options: st.Options, MTU: st.MTU}, slaves
 }
 
-func trafficConfig(job Job, bondIndex int) traffic.Config {
-	return traffic.Config{Traffic: job.Scenario.Traffic, Run: job.Run, Ifindex: bondIndex}
+func trafficConfig(job Job, ifindex int) traffic.Config {
+	return traffic.Config{Traffic: job.Scenario.Traffic, Run: job.Run, Ifindex: ifindex}
 }

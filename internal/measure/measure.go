@@ -67,11 +67,11 @@ func ProbeTopology(ctx context.Context, job Job) (probe Probe, err error) {
 		return Probe{}, err
 	}
 	defer func() { err = errors.Join(err, p.down()) }()
-	config := trafficConfig(job, p.state.Ifindex)
-	if probe.Truesize, err = traffic.MeasureTruesize(config); err != nil {
+	// Straight out of a slave: a bond under test may orphan every packet, and then none stays charged.
+	if probe.Truesize, err = traffic.MeasureTruesize(trafficConfig(job, p.state.Slaves[0].Ifindex)); err != nil {
 		return Probe{}, err
 	}
-	group, err := traffic.Open(config)
+	group, err := traffic.Open(trafficConfig(job, p.state.Ifindex))
 	if err != nil {
 		return Probe{}, err
 	}

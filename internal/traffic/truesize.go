@@ -10,12 +10,13 @@ import (
 // ErrNotCharged means that no packet stayed charged to its socket: the line was not stopped, or something orphans packets.
 var ErrNotCharged = errors.New("no packet stayed charged to its socket (SIOCOUTQ): the line was not stopped, or packets are orphaned on their way")
 
-// truesizeSends is how many packets at most measure a charge.
-const truesizeSends = 40
+// truesizeSends is how many packets at most measure a charge: enough to fill a driver's ring, of a kernel that orphans
+// each packet just before its driver (fc6055a5ba31), and to reach the qdisc, where packets are still charged.
+const truesizeSends = 4096
 
 // MeasureTruesize returns the bytes a socket is charged for one send of cfg: the greatest step of SIOCOUTQ between two
-// sends on a fresh socket with the scenario's options. The line must be stopped; the packets, up to 40 of them, stay in
-// it and carry cfg.Run. With GSO a send is one charge for all its segments.
+// sends on a fresh socket with the scenario's options. The line must be stopped; the packets stay in it
+// and carry cfg.Run. Send straight out of a slave: the bond may be what orphans. With GSO a send is one charge for all its segments.
 func MeasureTruesize(cfg Config) (int, error) {
 	cfg.Traffic.Senders, cfg.Traffic.Batch, cfg.Traffic.Socket.Blocking = 1, 1, false
 	g, err := Open(cfg)
