@@ -145,6 +145,7 @@ func walkMember(ctx context.Context, deb io.ReaderAt, size int64, member string,
 		return err
 	}
 	archive := tar.NewReader(&bounded{ctx: ctx, r: plain, left: maxDebBytes})
+	total := int64(0)
 	for range maxDebEntries {
 		h, err := archive.Next()
 		if err == io.EOF {
@@ -156,12 +157,18 @@ func walkMember(ctx context.Context, deb io.ReaderAt, size int64, member string,
 		if h.Typeflag != tar.TypeReg {
 			continue
 		}
+		// Few bytes of the archive may stand for a large sparse file.
+		if total += h.Size; total > maxDebBytes {
+			return fmt.Errorf("%s: %w", member, errDebTooLarge)
+		}
 		if err := visit(h, archive); err != nil {
 			return fmt.Errorf("%s: %s: %w", member, h.Name, err)
 		}
 	}
 	return fmt.Errorf("%s: there are more than %d files in it", member, maxDebEntries)
 }
+
+var errDebTooLarge = fmt.Errorf("it holds more than %d MiB", maxDebBytes>>20)
 
 // bounded ends with an error after left bytes and when ctx ends.
 type bounded struct {
@@ -175,7 +182,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	if b.left <= 0 {
-		return 0, fmt.Errorf("it holds more than %d MiB", maxDebBytes>>20)
+		return 0, errDebTooLarge
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

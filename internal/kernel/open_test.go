@@ -1,9 +1,14 @@
 package kernel
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -256,6 +261,26 @@ func TestWanted(t *testing.T) {
 		if got := wanted(name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	var data bytes.Buffer
+	w := tar.NewWriter(&data)
+	if err := w.WriteHeader(&tar.Header{Name: "boot/vmlinuz-1", Size: maxDebBytes + 1, Typeflag: tar.TypeReg}); err != nil {
+		t.Fatal(err)
+	}
+	deb := fmt.Appendf([]byte(arMagic), "%-48s%-10d`\n%s", "data.tar", data.Len(), data.Bytes())
+	dir := files{"k.deb": deb}.write(t, t.TempDir())
+	_, err := Open(t.Context(), filepath.Join(dir, "k.deb"), Options{CacheDir: dir})
+	wantUsage(t, err, "it holds more than 4096 MiB")
+
+	endless := &bounded{ctx: t.Context(), r: rand.Reader, left: 100}
+	if n, err := io.Copy(io.Discard, endless); n != 100 || !errors.Is(err, errDebTooLarge) {
+		t.Errorf("read %d bytes, then %v", n, err)
+	}
+	if b, err := readLimited(rand.Reader, 100); err == nil {
+		t.Errorf("read %d bytes of at most 100", len(b))
 	}
 }
 
