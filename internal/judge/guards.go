@@ -18,9 +18,8 @@ const (
 )
 
 const (
-	heldBack   = 0.01 // share of the time blocked that counts as held back
-	intoShare  = 0.99 // of the packets sent must have entered the bond
-	defaultTol = 0.05 // of the line rate
+	heldBack  = 0.01 // share of the time blocked that counts as held back
+	intoShare = 0.99 // of the packets sent must have entered the bond
 )
 
 // guards tells for each condition whether it held, with its figures.
@@ -91,9 +90,6 @@ func (f *facts) lineFull() (string, bool) {
 		return fmt.Sprintf("the rate of %s could not be measured: too few readings after warm-up", f.name(l.slave)), false
 	}
 	tol := f.sc.Guards.LineTolerance
-	if tol <= 0 {
-		tol = defaultTol
-	}
 	ev := fmt.Sprintf("%s took %s of %s (%.1f %%)", f.name(l.slave), bits(l.achieved), bits(l.rate), 100*l.share())
 	if l.share() < 1-tol || l.share() > 1+tol {
 		return fmt.Sprintf("%s, not within %.3g %%; senders blocked %.1f %% of the time", ev, 100*tol, 100*f.blockedShare()), false

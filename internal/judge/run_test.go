@@ -102,6 +102,18 @@ var runCases = []struct {
 		want: want{verdict: result.Bad, code: result.LostUncounted}},
 	{name: "two off in a small remainder", plan: stock, spoil: func(r *result.Recording) { lose(9)(r); r.Wire.Senders[0].Unique += 2 },
 		want: want{verdict: result.Inconclusive, guard: guardLedger}},
+	{name: "one lost without evidence", plan: stock, spoil: func(r *result.Recording) { lose(1)(r); r.Wire.Senders[0].Unique++ },
+		want: want{verdict: result.Inconclusive, guard: guardLedger}},
+	{name: "one gap without a remainder", plan: stock, spoil: func(r *result.Recording) { r.Wire.Senders[0].Unique-- },
+		want: want{verdict: result.Inconclusive, guard: guardLedger}},
+	{name: "doubled without evidence, with drops that could hide it", plan: asked, spoil: func(r *result.Recording) {
+		double(20)(r)
+		r.Wire.Senders[0].Duplicates = 0
+	}, want: want{verdict: result.Inconclusive, guard: guardLedger}},
+	{name: "within the tolerance asked for", plan: func() *plan { p := stock(); p.share[0] = 0.9; p.sc.Guards.LineTolerance = 0.2; return p },
+		want: want{verdict: result.Good}},
+	{name: "nothing on any line", plan: stock, spoil: func(r *result.Recording) { r.Wire.Slaves[0].Ours = 0 },
+		want: want{verdict: result.Inconclusive, guard: guardLineFull, text: "no line carried anything"}},
 	{name: "lost between driver and wire", plan: stock, spoil: func(r *result.Recording) {
 		r.Wire.Slaves[0].Ours -= 50
 		r.Wire.Senders[0].Unique -= 50
@@ -409,6 +421,32 @@ func TestFullLineOfSeveral(t *testing.T) {
 	p.share = []float64{1, 0.6} // the sender is held to the slowest
 	if j := Run(p.sc, p.preflight(), p.simulate()); j.Verdict != result.Good {
 		t.Errorf("broadcast with the slowest line full: %s %+v", j.Verdict, j.Guards)
+	}
+}
+
+// TestLedgerGuard: the ledger is always among the guards, and says what it found.
+func TestLedgerGuard(t *testing.T) {
+	for _, c := range []struct {
+		spoil func(*result.Recording)
+		gso   scenarios.Size
+		off   bool
+		text  string
+	}{
+		{text: "every hop balances"},
+		{spoil: lose(9), text: "the wire confirms the remainder +9"},
+		{gso: 16, off: true, text: "no ledger with GSO"},
+	} {
+		p := stock()
+		p.sc.Traffic.Socket.GSO = c.gso
+		rec := p.simulate()
+		if c.spoil != nil {
+			c.spoil(&rec)
+		}
+		g := Run(p.sc, p.preflight(), rec).Guards
+		last := g[len(g)-1]
+		if last.Name != guardLedger || !last.OK || last.Off != c.off || !strings.HasPrefix(last.Evidence, c.text) {
+			t.Errorf("got %+v, want %q", last, c.text)
+		}
 	}
 }
 
