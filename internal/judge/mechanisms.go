@@ -61,18 +61,17 @@ func dropped(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause
 // stuck finds packets that stay in a qdisc or a ring while the line is idle: a lost wake-up. A line that is
 // merely too slow to drain in time is not stuck.
 func stuck(f *facts, _ result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
-	ring := f.inRing()
-	if f.rec.Drain.Quiet || !f.idle() || f.backlog() == 0 && (ring <= 0 || f.rec.Drain.Outq == 0) {
+	if !f.waiting() || f.backlog()+f.inRing() == 0 || !f.idle() {
 		return result.Finding{}, "", false
 	}
 	return finding(result.StuckQueue, fmt.Sprintf("after %.0f ms of waiting %d packets are in the slaves' qdiscs and %d in their rings, %d bytes charged",
-		f.rec.Drain.TookMS, f.backlog(), max(0, ring), f.rec.Drain.Outq)), result.CauseKernel, true
+		f.rec.Drain.TookMS, f.backlog(), f.inRing(), f.rec.Drain.Outq)), result.CauseKernel, true
 }
 
 // leaked finds bytes charged to sockets with no packet left that they could be for.
 func leaked(f *facts, _ result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
 	d := f.rec.Drain
-	if d.Quiet || d.Outq == 0 || f.backlog() > 0 || f.netemLeft() > 0 || f.inRing() > 0 {
+	if d.Quiet || d.Outq == 0 || f.backlog()+f.netemLeft()+f.inRing() > 0 {
 		return result.Finding{}, "", false
 	}
 	return finding(result.LeakedCharge, fmt.Sprintf("after %.0f ms of waiting %d bytes are charged with every queue empty", d.TookMS, d.Outq)),
@@ -82,9 +81,25 @@ func leaked(f *facts, _ result.Oracle, _ balance) (result.Finding, result.Cause,
 // backlog is what the drain left in slaves' qdiscs, packets.
 func (f *facts) backlog() int64 { return max(int64(f.rec.Drain.Backlog), f.left()) }
 
-// inRing is how many packets qdiscs handed to drivers that did not complete them, those put back excepted.
+// waiting tells whether the drain ended with packets still somewhere: queued, or charged to a socket.
+func (f *facts) waiting() bool {
+	return !f.rec.Drain.Quiet && (f.backlog() > 0 || f.rec.Drain.Outq > 0)
+}
+
+// inRing is how many packets qdiscs handed to drivers that neither completed nor were put back; 0 where nothing
+// waits. What a driver took and freed is not in its ring: it is charged to nobody.
 func (f *facts) inRing() int64 {
-	return f.sum(func(s *slaveFacts) int64 { return int64(s.diff.Packets) - s.tx - s.txDropped }) - f.left()
+	if !f.waiting() {
+		return 0
+	}
+	handed := f.sum(func(s *slaveFacts) int64 { return int64(s.diff.Packets) - s.tx - s.txDropped })
+	return max(0, min(handed, f.pending()))
+}
+
+// pending is how many packets went into the bond and were neither counted as dropped nor completed, and wait in
+// no qdisc.
+func (f *facts) pending() int64 {
+	return f.into*f.copies() + f.own() - f.dropped() - f.left() - f.netemLeft() - f.tx()
 }
 
 // idle tells whether the lines took less than half of what they could have during the drain.

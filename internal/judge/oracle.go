@@ -108,11 +108,10 @@ func (f *facts) ownBy(atMS float64) float64 {
 	return float64(f.own()) * math.Min(1, atMS/all)
 }
 
-// vanished is how many packets entered the bond and neither completed nor were counted as dropped nor wait
-// anywhere after the drain; 0 when the drain found no quiet.
+// vanished is how many packets were lost uncounted; 0 when the drain found no quiet, for then they may come.
 func (f *facts) vanished() float64 {
 	if !f.rec.Drain.Quiet {
 		return 0
 	}
-	return float64(max(0, f.into+f.own()-f.dropped()-f.left()-f.netemLeft()-f.tx()))
+	return float64(max(0, f.pending()))
 }

@@ -131,6 +131,27 @@ var runCases = []struct {
 		r.Wire.Slaves[0].Ours -= 3
 		r.Wire.Senders[0].Unique -= 3
 	}, want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.StuckQueue, text: "3 in their rings"}},
+	{name: "a driver that loses is never quiet and has nothing in its ring", plan: stock, spoil: func(r *result.Recording) {
+		r.Drain = result.Drain{TookMS: 5000}
+		r.After.Slaves[0].TxPackets -= 50
+		r.Wire.Slaves[0].Ours -= 50
+		r.Wire.Senders[0].Unique -= 50
+	}, want: want{verdict: result.Bad, code: result.LostUncounted, text: `hop "qdisc to driver eth0"`}},
+	{name: "stuck queue and ring", plan: stock, spoil: func(r *result.Recording) {
+		strand(1000)(r)
+		r.After.Slaves[0].TxPackets -= 256
+		r.Wire.Slaves[0].Ours -= 256
+		r.Wire.Senders[0].Unique -= 256
+	}, want: want{verdict: result.Bad, code: result.StuckQueue, text: "1000 packets are in the slaves' qdiscs and 256 in their rings"}},
+	{name: "stuck with requeued packets, which count twice", plan: stock, spoil: func(r *result.Recording) {
+		strand(40)(r)
+		r.After.Slaves[0].Qdiscs[0].Packets += 2
+	}, want: want{verdict: result.Bad, code: result.StuckQueue, text: "40 packets are in the slaves' qdiscs and 0 in their rings"}},
+	{name: "charged packets in netem are no leak", plan: func() *plan { p := stock(); p.netem = true; return p }, spoil: func(r *result.Recording) {
+		lose(4)(r)
+		r.After.Orphaner.Qlen = 4
+		r.Drain = result.Drain{TookMS: 5000, Outq: 4 * simTruesize}
+	}, want: want{verdict: result.Good}},
 	{name: "leaked charge", plan: stock, spoil: func(r *result.Recording) { r.Drain = result.Drain{TookMS: 5000, Outq: 16896} },
 		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.LeakedCharge, text: "16896 bytes are charged with every queue empty"}},
 	{name: "slow line is not stuck", plan: stock, spoil: func(r *result.Recording) {
@@ -330,9 +351,8 @@ func strand(n int) func(*result.Recording) {
 		lose(uint64(n))(r)
 		r.After.Slaves[0].Qdiscs[0].Qlen = uint32(n)
 		r.Drain = result.Drain{TookMS: 5000, Backlog: uint32(n), Outq: n * simTruesize}
-		for i := range r.Series.Slaves[0].Completed { // the last poll saw all the rest completed
-			r.Series.Slaves[0].Completed[i] += uint64(simInflight)
-			r.Series.Into[i] += uint64(simInflight)
+		for i, c := range r.Series.Slaves[0].Completed { // five completed after the last poll
+			r.Series.Slaves[0].Completed[i] = min(c, r.After.Slaves[0].TxPackets-r.Before.Slaves[0].TxPackets-5)
 		}
 	}
 }
@@ -465,6 +485,65 @@ func TestNoLedger(t *testing.T) {
 	rec.Bond.MTU--
 	if j := Run(p.sc, p.preflight(), rec); j.Ledger.Available {
 		t.Error("a ledger beyond the MTU")
+	}
+}
+
+func TestOracleFigures(t *testing.T) {
+	p := stock()
+	rec := p.simulate()
+	rec.Series.Into[100] += 17 // after the warm-up
+	rec.Series.Into[10] += 99  // before it
+	rec.Series.Into[200] -= 9
+	o := Run(p.sc, p.preflight(), rec).Oracle
+	if o.Max != 17 || o.Median != 0 || o.InFlight != 26 || o.Threshold != 8 || o.Samples != 251 {
+		t.Errorf("got %+v", o)
+	}
+	for i := range rec.Series.Into { // more charged than in flight
+		rec.Series.Into[i] -= 20
+	}
+	if o := Run(p.sc, p.preflight(), rec).Oracle; o.Max != -3 || o.Orphaned {
+		t.Errorf("got %+v", o)
+	}
+}
+
+// TestOracleCorrections: own frames complete without having entered; what netem drops is not in flight.
+func TestOracleCorrections(t *testing.T) {
+	p := stock()
+	rec := p.simulate()
+	rec.After.Slaves[0].Own = 3000
+	rec.Drain.TookMS = 0
+	c := rec.Series.Slaves[0].Completed
+	for i := range c {
+		c[i] += uint64(3000 * i / (len(c) - 1))
+	}
+	if o := Run(p.sc, p.preflight(), rec).Oracle; math.Abs(o.Median) > 1 || math.Abs(o.InFlight-26) > 1 {
+		t.Errorf("own frames: %+v", o)
+	}
+	p = stock()
+	p.netem = true
+	rec = p.simulate()
+	for i := range rec.Series.Into {
+		rec.Series.Into[i] += 500
+		rec.Series.NetemDropped[i] = 500
+	}
+	if o := Run(p.sc, p.preflight(), rec).Oracle; o.Median != 0 || o.InFlight != 26 {
+		t.Errorf("netem's drops: %+v", o)
+	}
+	p = stock()
+	rec = p.simulate()
+	if o := Run(p.sc, Preflight(p.sc, 1, simRing), rec).Oracle; o.Median != 0 {
+		t.Errorf("the run's own truesize is not used: %+v", o)
+	}
+}
+
+func TestDropsWithoutTruesize(t *testing.T) {
+	p := stock()
+	p.drops = []int{12, 0}
+	rec := p.simulate()
+	rec.Truesize = 0
+	j := Run(p.sc, Preflight(p.sc, 0, simRing), rec)
+	if j.Verdict != result.Bad || !strings.Contains(j.Diagnosis[0].Evidence, "the sum of the send buffers is not known") {
+		t.Errorf("got %s %+v", j.Verdict, j.Diagnosis)
 	}
 }
 
