@@ -30,7 +30,7 @@ type Group struct {
 	senders []*sender
 	stop    atomic.Bool
 	running sync.WaitGroup
-	release []func() // undo what Start did beside starting senders
+	release []func() // undoes what Start did beside starting senders
 	begin   chan struct{}
 	start   int64 // CLOCK_MONOTONIC, ns; written before begin is closed
 }

@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A refused option must not leave the sockets of earlier senders open.
+// A sender that can't be opened must not leave the sockets of those before it open.
 func TestOpenClosesWhatItOpened(t *testing.T) {
 	inNamespace(t, func(t *testing.T, l line) {
 		next := func() int {
@@ -129,9 +129,21 @@ func TestOpenClosesWhatItOpened(t *testing.T) {
 			return fd
 		}
 		before := next()
-		cfg := l.config(func(s *scenarios.Traffic) { s.Senders, s.Socket.SndBuf = 8, 1<<30 })
-		if _, err := Open(cfg); err == nil {
-			t.Fatal("accepted")
+		var limit unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+			t.Fatal(err)
+		}
+		lower := limit
+		lower.Cur = uint64(before + 3)
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &lower); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(l.config(func(s *scenarios.Traffic) { s.Senders = 8 }))
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(err, unix.EMFILE) {
+			t.Fatalf("%v, want EMFILE", err)
 		}
 		if after := next(); after != before {
 			t.Errorf("the lowest free descriptor went from %d to %d", before, after)

@@ -127,6 +127,9 @@ func TestBackPressure(t *testing.T) {
 				if c.blocking != (s.EAGAIN == 0) {
 					t.Errorf("%d refusals", s.EAGAIN)
 				}
+				if c.blocking && s.Calls > 3*s.OK {
+					t.Errorf("%d calls for %d sends: it does not wait in the kernel", s.Calls, s.OK)
+				}
 				if s.MaxOutq < cfg.Traffic.Payload || s.MaxOutq > 2*s.SndBuf {
 					t.Errorf("greatest outq %d with a send buffer of %d", s.MaxOutq, s.SndBuf)
 				}
