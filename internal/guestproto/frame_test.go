@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -125,20 +126,24 @@ func TestTooLargeAMessageIsRefused(t *testing.T) {
 	}
 }
 
-// sharedBuffer is a buffer that several may write to.
-type sharedBuffer struct {
+// slowBuffer takes what is written to it in two parts, as a serial port does.
+type slowBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (o *sharedBuffer) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
+func (s *slowBuffer) Write(p []byte) (int, error) {
+	for _, part := range [][]byte{p[:len(p)/2], p[len(p)/2:]} {
+		s.mu.Lock()
+		s.b.Write(part)
+		s.mu.Unlock()
+		runtime.Gosched()
+	}
+	return len(p), nil
 }
 
 func TestWritersDoNotMix(t *testing.T) {
-	var o sharedBuffer
+	var o slowBuffer
 	w := guestproto.NewWriter(&o)
 	var wg sync.WaitGroup
 	for i := range 4 {
