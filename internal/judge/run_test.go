@@ -114,6 +114,8 @@ var runCases = []struct {
 		want: want{verdict: result.Good}},
 	{name: "nothing on any line", plan: stock, spoil: func(r *result.Recording) { r.Wire.Slaves[0].Ours = 0 },
 		want: want{verdict: result.Inconclusive, guard: guardLineFull, text: "no line carried anything"}},
+	{name: "lost before the bond's counter", plan: stock, spoil: func(r *result.Recording) { lose(9)(r); r.After.Into -= 9 },
+		want: want{verdict: result.Bad, code: result.LostUncounted, text: `hop "into the bond"`}},
 	{name: "lost between driver and wire", plan: stock, spoil: func(r *result.Recording) {
 		r.Wire.Slaves[0].Ours -= 50
 		r.Wire.Senders[0].Unique -= 50
@@ -470,24 +472,6 @@ func TestLedgerGuard(t *testing.T) {
 	}
 }
 
-func TestNoLedger(t *testing.T) {
-	p := stock()
-	p.sc.Traffic.Socket.GSO = 16
-	if j := Run(p.sc, p.preflight(), p.simulate()); j.Ledger.Available || j.Oracle.Available || !j.Valid {
-		t.Errorf("GSO: ledger %+v oracle %+v", j.Ledger, j.Oracle)
-	}
-	p = stock()
-	rec := p.simulate()
-	rec.Bond.MTU = p.sc.Traffic.Payload + headersV4
-	if j := Run(p.sc, p.preflight(), rec); !j.Ledger.Available {
-		t.Errorf("a payload that just fits: %s", j.Ledger.Why)
-	}
-	rec.Bond.MTU--
-	if j := Run(p.sc, p.preflight(), rec); j.Ledger.Available {
-		t.Error("a ledger beyond the MTU")
-	}
-}
-
 func TestOracleFigures(t *testing.T) {
 	p := stock()
 	rec := p.simulate()
@@ -556,6 +540,10 @@ func TestOracleNeedsTruesize(t *testing.T) {
 	}
 	if j := Run(p.sc, Preflight(p.sc, 0, simRing), rec); j.Oracle.Available {
 		t.Error("an oracle without a truesize")
+	}
+	p.sc.Traffic.Socket.GSO = 16
+	if j := Run(p.sc, p.preflight(), p.simulate()); j.Oracle.Available || j.Metrics["wire.lost"] != 0 {
+		t.Error("an oracle with GSO")
 	}
 }
 
