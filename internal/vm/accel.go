@@ -39,8 +39,9 @@ const (
 // ProbeAccelerator finds out whether QEMU can run guests with KVM on this machine: /dev/kvm opens, and a guest
 // gets as far as its firmware's first byte. A probe that fails takes up to 3 s, so that is remembered in the
 // user's cache folder for this boot of the machine and this version of QEMU.
-// The error is a *NoQEMUError, or ctx's.
+// qemu empty means qemu-system-x86_64 of $PATH. The error is a *NoQEMUError, or ctx's.
 func ProbeAccelerator(ctx context.Context, qemu string) (Accelerator, error) {
+	qemu = programOf(qemu)
 	version, err := qemuVersion(ctx, qemu)
 	if err != nil {
 		return Accelerator{}, err

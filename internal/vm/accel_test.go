@@ -81,3 +81,15 @@ func TestParseVersion(t *testing.T) {
 		}
 	}
 }
+
+func TestQEMUOfPATH(t *testing.T) {
+	qemu, _ := fakeQEMU(t, "echo QEMU emulator version 9.1.2")
+	dir := filepath.Dir(qemu)
+	if err := os.Rename(qemu, filepath.Join(dir, "qemu-system-x86_64")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	if v, err := QEMUVersion(t.Context(), ""); err != nil || v != "9.1.2" {
+		t.Errorf("got %q, %v", v, err)
+	}
+}

@@ -44,8 +44,9 @@ func (c *checker) begin(run uint32, senders int) {
 	}
 }
 
-// frame counts one frame that was taken at now. first is the time of the run's first frame on any line.
-func (c *checker) frame(b []byte, now int64, first *atomic.Int64) {
+// frame counts one frame that was taken at now, and tells whether it is traffic: a UDP datagram, not what hosts
+// say of themselves. first is the time of the run's first frame on any line.
+func (c *checker) frame(b []byte, now int64, first *atomic.Int64) (traffic bool) {
 	c.frames++
 	c.bytes += uint64(len(b))
 	payload, _, kind := stamp.Payload(b)
@@ -53,21 +54,25 @@ func (c *checker) frame(b []byte, now int64, first *atomic.Int64) {
 	switch {
 	case !ok:
 		c.foreign[kind]++
-		return
 	case h.Run != c.run:
 		c.stale++
-		return
 	case int(h.Sender) >= len(c.senders) || h.Seq >= seqMax:
 		c.foreign[damaged]++
-		return
+	default:
+		c.own(h, len(b), now, first)
 	}
+	return kind == stamp.UDP4
+}
+
+// own counts a frame of this run.
+func (c *checker) own(h stamp.Header, size int, now int64, first *atomic.Int64) {
 	if c.first == 0 {
 		first.CompareAndSwap(0, now)
 		c.first = first.Load()
 	}
 	c.point(now)
 	c.ours++
-	c.oursLen += uint64(len(b))
+	c.oursLen += uint64(size)
 	c.lastOurs = now
 	c.senders[h.Sender].add(h.Seq)
 }

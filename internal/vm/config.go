@@ -44,6 +44,14 @@ type Config struct {
 // MAC is the address of NIC i, from 0.
 func MAC(i int) string { return fmt.Sprintf("52:54:00:b0:4d:%02x", i+1) }
 
+// programOf is QEMU's program: the one given, or that of $PATH.
+func programOf(given string) string {
+	if given == "" {
+		return "qemu-system-x86_64"
+	}
+	return given
+}
+
 // withDefaults fills in what was left at zero, and checks the rest.
 func (c Config) withDefaults() (Config, error) {
 	for _, d := range []struct {
@@ -62,9 +70,7 @@ func (c Config) withDefaults() (Config, error) {
 			*d.field = d.value
 		}
 	}
-	if c.QEMU == "" {
-		c.QEMU = "qemu-system-x86_64"
-	}
+	c.QEMU = programOf(c.QEMU)
 	if c.Progress == nil {
 		c.Progress = func(string) {}
 	}

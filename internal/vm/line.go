@@ -37,7 +37,7 @@ type line struct {
 	index  int
 	fd     int           // datagram socket, one frame a datagram
 	rate   atomic.Uint64 // bits of a float64: bits a second
-	last   atomic.Int64  // when the latest frame was taken, ns since Wire.start
+	last   atomic.Int64  // when the latest datagram was taken, ns since Wire.start
 	closed atomic.Bool
 
 	mu      sync.Mutex
@@ -118,9 +118,11 @@ func receiveNow(fd int, buf []byte) (int, error) {
 // frame counts one frame.
 func (l *line) frame(b []byte, now int64) {
 	l.mu.Lock()
-	l.checker.frame(b, now, &l.wire.run.first)
+	traffic := l.checker.frame(b, now, &l.wire.run.first)
 	l.mu.Unlock()
-	l.last.Store(now)
+	if traffic {
+		l.last.Store(now)
+	}
 	if c := l.wire.pcap.Load(); c != nil {
 		c.frame(l.index, b, l.wire.start.UnixNano()+now)
 	}

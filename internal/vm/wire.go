@@ -84,8 +84,8 @@ func (w *Wire) Begin(number uint32, senders int) {
 // idlePoll is how often WaitIdle looks.
 const idlePoll = 5 * time.Millisecond
 
-// WaitIdle waits until no line has taken a frame for quiet. A line whose rate is 0 is always idle. The error is
-// ctx's, with the line that was not idle.
+// WaitIdle waits until no line has taken a UDP datagram for quiet; LACPDUs and ARP probes go on for ever and do
+// not count. A line whose rate is 0 is always idle. The error is ctx's, with the line that was not idle.
 func (w *Wire) WaitIdle(ctx context.Context, quiet time.Duration) error {
 	tick := time.NewTicker(idlePoll)
 	defer tick.Stop()
@@ -103,7 +103,7 @@ func (w *Wire) WaitIdle(ctx context.Context, quiet time.Duration) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait until no frame came for %v (line %d took one %v ago): %w",
+			return fmt.Errorf("wait until no datagram came for %v (line %d took one %v ago): %w",
 				quiet, busy, time.Duration(now-w.lines[busy].last.Load()).Round(time.Millisecond), ctx.Err())
 		case <-tick.C:
 		}

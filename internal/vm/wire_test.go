@@ -308,6 +308,28 @@ func TestWaitIdleNamesTheBusyLine(t *testing.T) {
 	}
 }
 
+func TestChatterOfTheLinkIsIdle(t *testing.T) {
+	w, nics := lines(t, 1)
+	arp := append(make([]byte, 12), 0x08, 0x06, 0, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	var talk sync.WaitGroup
+	talk.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := unix.Write(nics[0], arp); err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	idle(t, w)
+	stop()
+	talk.Wait()
+	if n := w.End().Slaves[0].Foreign["arp"]; n == 0 {
+		t.Error("no ARP frame was counted")
+	}
+}
+
 func TestPcap(t *testing.T) {
 	w, nics := lines(t, 2)
 	var out bytes.Buffer
