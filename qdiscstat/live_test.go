@@ -335,3 +335,32 @@ func BenchmarkPoll(b *testing.B) {
 		}
 	})
 }
+
+// A name is asked for once in nameAge, so a rename shows after that.
+func TestRename(t *testing.T) {
+	freshNamespace(t)
+	link := mqDevice(t, 2)
+	conn := open(t)
+	ifindex := link.Attrs().Index
+	name := func() string {
+		qs, err := conn.Of(nil, ifindex)
+		must(t, err)
+		return qs[0].Dev
+	}
+	if got := name(); got != "v0" {
+		t.Fatalf("name %q, want v0", got)
+	}
+	must(t, netlink.LinkSetDown(link))
+	must(t, netlink.LinkSetName(link, "v7"))
+	kept := conn.names[ifindex]
+	kept.read = time.Now().Add(time.Hour) // however slow this test is
+	conn.names[ifindex] = kept
+	if got := name(); got != "v0" {
+		t.Errorf("name %q, asked for within %v", got, nameAge)
+	}
+	kept.read = time.Now().Add(-nameAge)
+	conn.names[ifindex] = kept
+	if got := name(); got != "v7" {
+		t.Errorf("name %q after %v, want v7", got, nameAge)
+	}
+}
