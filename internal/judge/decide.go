@@ -103,7 +103,7 @@ func Decide(cfg result.Config, arms []result.Arm) (result.Judgement, []result.Wa
 		Control:    control(cfg, find(arms, armControl)),
 	}
 	j.Verdict, j.Reason = verdict(cfg, t, j.Control)
-	if r := deciding(t, test); r != nil {
+	if r := deciding(j.Verdict, t, test); r != nil {
 		j.Diagnosis = r.Judgement.Diagnosis
 		if j.Verdict == result.Bad {
 			j.Cause = r.Judgement.Cause
@@ -112,22 +112,31 @@ func Decide(cfg result.Config, arms []result.Arm) (result.Judgement, []result.Wa
 	return j, warnings(cfg, test, j)
 }
 
-// deciding is the run whose diagnosis stands for the arm.
-func deciding(t tally, test *result.Arm) *result.Run {
-	for _, r := range []*result.Run{t.bad, t.remainder, t.weak} {
+// deciding is the run whose diagnosis stands for the arm; nil without runs.
+func deciding(v result.Verdict, t tally, test *result.Arm) *result.Run {
+	candidates := []*result.Run{t.bad, t.remainder, t.weak, last(test, result.Good), t.invalid}
+	if v == result.Good { // a run that bore no verdict does not speak for those that did
+		candidates = []*result.Run{last(test, result.Good)}
+	}
+	for _, r := range candidates {
 		if r != nil {
 			return r
 		}
 	}
-	if test == nil || len(test.Runs) == 0 {
+	return nil
+}
+
+// last is the arm's last run of that verdict; nil when there is none.
+func last(arm *result.Arm, v result.Verdict) *result.Run {
+	if arm == nil {
 		return nil
 	}
-	for i := len(test.Runs) - 1; i >= 0; i-- {
-		if test.Runs[i].Judgement.Valid {
-			return &test.Runs[i]
+	for i := len(arm.Runs) - 1; i >= 0; i-- {
+		if arm.Runs[i].Judgement.Verdict == v {
+			return &arm.Runs[i]
 		}
 	}
-	return t.invalid
+	return nil
 }
 
 // verdict gives the reason in one sentence.

@@ -25,6 +25,7 @@ var (
 	lossy    = sim{stock, lose(9)}
 	doubling = sim{stock, double(9)}
 	invalid  = sim{func() *plan { p := stock(); p.share[0] = 0.9; return p }, nil}
+	slow     = sim{func() *plan { p := stock(); p.share[0] = 0.9; p.blocked = 0; return p }, nil}
 	weak     = sim{stock, fewSamples(5)}
 	panicked = sim{stock, func(r *result.Recording) { *r = result.Recording{Failure: "the guest panicked: Oops"} }}
 	shown    = sim{asked, nil}
@@ -118,6 +119,31 @@ func TestDecide(t *testing.T) {
 				t.Errorf("Next is %t", more)
 			}
 		})
+	}
+}
+
+// TestDiagnosis: the run that decides speaks for the arm.
+func TestDiagnosis(t *testing.T) {
+	for _, c := range []struct {
+		sims []sim
+		code string
+	}{
+		{[]sim{clean, bad}, result.BackPressureLost},
+		{[]sim{config, bad}, result.SndbufExceedsQueue},
+		{[]sim{weak, clean, clean}, result.NoneFound},
+		{[]sim{clean, weak}, result.FewSamples},
+		{[]sim{lossy, clean}, result.LostUncounted},
+		{[]sim{clean, invalid}, result.NoneFound},
+		{[]sim{slow, slow}, result.SenderTooSlow},
+		{[]sim{lossy, doubling, doubling}, result.DuplicatedUncounted},
+	} {
+		j, _ := Decide(config0(), []result.Arm{arm("test", c.sims...), arm("control", shown)})
+		if len(j.Diagnosis) == 0 || j.Diagnosis[0].Code != c.code {
+			t.Errorf("got %+v, want %s", j.Diagnosis, c.code)
+		}
+	}
+	if j, _ := Decide(config0(), nil); len(j.Diagnosis) != 0 {
+		t.Errorf("nothing measured: %+v", j.Diagnosis)
 	}
 }
 
