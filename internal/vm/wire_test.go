@@ -308,25 +308,17 @@ func TestWaitIdleNamesTheBusyLine(t *testing.T) {
 	}
 }
 
-func TestChatterOfTheLinkIsIdle(t *testing.T) {
-	w, nics := lines(t, 1)
-	arp := append(make([]byte, 12), 0x08, 0x06, 0, 1)
-	ctx, stop := context.WithCancel(t.Context())
-	var talk sync.WaitGroup
-	talk.Go(func() {
-		for ctx.Err() == nil {
-			if _, err := unix.Write(nics[0], arp); err != nil {
-				t.Error(err)
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-	})
-	idle(t, w)
-	stop()
-	talk.Wait()
-	if n := w.End().Slaves[0].Foreign["arp"]; n == 0 {
-		t.Error("no ARP frame was counted")
+func TestOnlyDatagramsKeepALineBusy(t *testing.T) {
+	w := newWire([]int{-1})
+	l := w.lines[0]
+	l.frame(append(make([]byte, 12), 0x08, 0x06, 0, 1), 1000) // ARP
+	l.frame(append(make([]byte, 12), 0x88, 0x09, 1), 1001)    // LACP
+	if at := l.last.Load(); at != 0 {
+		t.Errorf("ARP and LACP count as traffic of %d", at)
+	}
+	l.frame(datagram(9, 0, 0, 100), 1002)
+	if at := l.last.Load(); at != 1002 {
+		t.Errorf("the last datagram came at %d, want 1002", at)
 	}
 }
 
