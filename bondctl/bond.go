@@ -237,6 +237,10 @@ func (c *Client) notReady(spec Spec) (string, error) {
 		if a.RawFlags&lowerUp != lowerUp {
 			return name + " has no carrier", nil
 		}
+		// Until linkwatch has seen the carrier the device has a noop qdisc, which loses packets and says nothing.
+		if a.OperState != netlink.OperUp {
+			return name + " is operationally " + a.OperState.String(), nil
+		}
 		slave, ok := a.Slave.(*netlink.BondSlave)
 		if name != spec.Name && !ok {
 			return name + " is no slave", nil

@@ -116,6 +116,7 @@ type measurement struct {
 	completes []bool
 	rec       *result.Recording
 	outq      []int
+	maxOutq   []int // of each sender, in any poll
 }
 
 func (m *measurement) run(ctx context.Context) error {
@@ -148,14 +149,17 @@ func (m *measurement) send(ctx context.Context) (began time.Time, err error) {
 		return began, err
 	}
 	m.group.Start(ctx)
-	ended := make(chan []result.Sender, 1)
-	go func() { ended <- m.group.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		m.group.Wait()
+		close(ended)
+	}()
 	select {
 	case <-m.group.Began():
-	case m.rec.Senders = <-ended:
+	case <-ended:
 		return began, errors.New("no sender sent anything")
 	}
-	began = time.Now()
+	began = m.group.BeganAt()
 	s, err := m.sample(ctx, began, before, ended)
 	if err != nil {
 		return began, err
@@ -167,30 +171,37 @@ func (m *measurement) send(ctx context.Context) (began time.Time, err error) {
 	if m.rec.Drain, err = m.drain(ctx, &before); err != nil {
 		return began, err
 	}
+	m.rec.Senders = m.accounts()
 	m.rec.After, err = m.path.snapshot()
 	return began, err
 }
 
+// accounts are the senders' own, taken after the drain, when the last TX timestamps and completions have come.
+func (m *measurement) accounts() []result.Sender {
+	senders := m.group.Senders()
+	for i := range senders {
+		senders[i].MaxOutq = m.maxOutq[senders[i].Index]
+	}
+	return senders
+}
+
 // sample polls until the senders have ended, and makes the faults.
-func (m *measurement) sample(ctx context.Context, began time.Time, before reading, ended <-chan []result.Sender) (*sampler, error) {
+func (m *measurement) sample(ctx context.Context, began time.Time, before reading, ended <-chan struct{}) (*sampler, error) {
 	interval := m.job.Scenario.Sampling.Interval.D()
 	s := newSampler(before, int(m.job.Scenario.Traffic.Duration.D()/interval)+16)
 	now := copyReading(before)
-	maxOutq := make([]int, m.job.Scenario.Traffic.Senders)
+	m.maxOutq = make([]int, m.job.Scenario.Traffic.Senders)
 	var failure error
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	for next := began.Add(interval); ; {
 		select {
-		case m.rec.Senders = <-ended:
-			for i := range m.rec.Senders {
-				m.rec.Senders[i].MaxOutq = maxOutq[m.rec.Senders[i].Index]
-			}
+		case <-ended:
 			return s, failure
 		case <-timer.C:
 		}
 		if failure == nil {
-			failure = m.poll(began, s, &now, maxOutq)
+			failure = m.poll(began, s, &now)
 		}
 		late := time.Since(next)
 		if missed := int(late / interval); missed > 0 {
@@ -202,7 +213,7 @@ func (m *measurement) sample(ctx context.Context, began time.Time, before readin
 	}
 }
 
-func (m *measurement) poll(began time.Time, s *sampler, now *reading, maxOutq []int) error {
+func (m *measurement) poll(began time.Time, s *sampler, now *reading) error {
 	at := time.Since(began)
 	if err := m.faults.due(at); err != nil {
 		return err
@@ -211,7 +222,7 @@ func (m *measurement) poll(began time.Time, s *sampler, now *reading, maxOutq []
 	var sum int64
 	for i, q := range m.outq {
 		sum += int64(q)
-		maxOutq[i] = max(maxOutq[i], q)
+		m.maxOutq[i] = max(m.maxOutq[i], q)
 	}
 	err := m.path.read(now)
 	if errors.Is(err, qdiscstat.ErrInterrupted) {
