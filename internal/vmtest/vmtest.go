@@ -28,7 +28,7 @@ const Kernel = "deb:linux-image-cloud-amd64"
 const inGuest = "BONDREPRO_IN_GUEST"
 
 const (
-	limit = 4 * time.Minute
+	limit = 9 * time.Minute
 	// initPath is where the test binary lies in the guest.
 	initPath = "/init"
 )
@@ -66,7 +66,7 @@ func (g Guest) Run(t *testing.T, pattern string) {
 	var out strings.Builder
 	code, err := m.Exec(ctx, guestproto.Exec{
 		Path: initPath,
-		Args: []string{"-test.run", pattern, "-test.v", "-test.count=1", "-test.timeout=3m"},
+		Args: []string{"-test.run", pattern, "-test.v", "-test.count=1", "-test.timeout=8m"},
 		Env:  append([]string{inGuest + "=1", "PATH=/bin", "HOME=/tmp"}, g.Env...),
 	}, &out)
 	relay(t, out.String())
