@@ -77,23 +77,23 @@ func makeKind(t *testing.T, kind string, k kindCase) {
 // tcQdisc is one element of tc -s -j qdisc show.
 type tcQdisc map[string]any
 
-// tcShow is what tc says, as JSON and as text, a block a qdisc.
-func tcShow(t *testing.T) (list []tcQdisc, text string) {
+// tcList is what tc -s -j qdisc show says.
+func tcList(t *testing.T) (list []tcQdisc) {
 	t.Helper()
-	raw := mustTC(t, "-s", "-j", "qdisc", "show")
-	text = mustTC(t, "-s", "qdisc", "show")
-	decoder := json.NewDecoder(strings.NewReader(raw))
+	decoder := json.NewDecoder(strings.NewReader(mustTC(t, "-s", "-j", "qdisc", "show")))
 	decoder.UseNumber()
 	if decoder.Decode(&list) == nil {
-		return list, text
+		return list
 	}
 	// tc 6.1 writes the options of some kinds (hfsc, multiq) as text in the middle of its JSON.
 	list = nil
-	for _, block := range tcBlocks(text) {
+	for _, block := range tcBlocks(tcText(t)) {
 		list = append(list, parseText(t, block))
 	}
-	return list, text
+	return list
 }
+
+func tcText(t *testing.T) string { t.Helper(); return mustTC(t, "-s", "qdisc", "show") }
 
 var textForm = regexp.MustCompile(`(?s)^qdisc (\S+) (\S+) dev (\S+)(?: (root)| parent (\S+))?(?: refcnt (\d+))?.*` +
 	`\n Sent (\d+) bytes (\d+) pkt \(dropped (\d+), overlimits (\d+) requeues (\d+)\) \n backlog (\d+)b (\d+)p`)
@@ -144,7 +144,7 @@ func compareMoving(t *testing.T, conn *Conn) (moved int) {
 	t.Helper()
 	before, err := conn.Qdiscs(nil)
 	must(t, err)
-	list, _ := tcShow(t)
+	list := tcList(t)
 	after, err := conn.Qdiscs(nil)
 	must(t, err)
 	if len(list) != len(before) || len(before) != len(after) {
@@ -192,7 +192,7 @@ func compareQuiet(t *testing.T, conn *Conn, k kindCase) {
 		var err error
 		before, err = conn.Qdiscs(before[:0])
 		must(t, err)
-		list, text = tcShow(t)
+		list, text = tcList(t), tcText(t)
 		after, err = conn.Qdiscs(after[:0])
 		must(t, err)
 		if quietly(before, after) {
