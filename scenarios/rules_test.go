@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
 )
@@ -66,20 +65,6 @@ func TestValidateWithoutFile(t *testing.T) {
 func TestZeroIsRefused(t *testing.T) {
 	if err := (Scenario{}).Validate(); err == nil {
 		t.Error("taken")
-	}
-}
-
-func TestNeeded(t *testing.T) {
-	for _, c := range []struct {
-		rate, confidence float64
-		want             int
-	}{
-		{0.9, 0.99, 2}, {0.9, 0.999, 3}, {0.5, 0.99, 7}, {0.5, 0.5, 1}, {1, 0.99, 1}, {0.1, 0.99, 44}, {0.99, 0.5, 1}, {0.9, 0.9999, 4}, {0.99, 0.99, 1},
-		{math.SmallestNonzeroFloat64, 0.99, math.MaxInt32},
-	} {
-		if got := (Runs{SymptomRate: c.rate, Confidence: c.confidence}).Needed(); got != c.want {
-			t.Errorf("%v, %v: got %d, want %d", c.rate, c.confidence, got, c.want)
-		}
 	}
 }
 

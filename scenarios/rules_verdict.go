@@ -3,7 +3,6 @@ package scenarios
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"unicode"
 )
@@ -91,17 +90,4 @@ func (s *Scenario) brokenControl() *problem {
 		fields = append(fields, "control."+path, path)
 	}
 	return bad("control", "sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none").also(fields...)
-}
-
-// Needed is how many clean runs good takes: the least n with 1 - (1-SymptomRate)^n >= Confidence.
-func (r Runs) Needed() int {
-	if r.SymptomRate >= 1 {
-		return 1
-	}
-	const rounding = 1e-9 // 0.9 and 0.99 need 2, not 3
-	n := math.Ceil(math.Log(1-r.Confidence)/math.Log1p(-r.SymptomRate) - rounding)
-	if !(n < math.MaxInt32) {
-		return math.MaxInt32
-	}
-	return max(1, int(n))
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"bondrepro/internal/stats"
 	"bondrepro/reproducer/result"
 )
 
@@ -25,14 +24,8 @@ type tally struct {
 	failed                     bool        // a run did not end
 }
 
-// needed is how many clean runs GOOD takes.
-func needed(cfg result.Config) int {
-	r := cfg.Scenario.Runs
-	return stats.RunsNeeded(r.SymptomRate, r.Confidence)
-}
-
 func count(cfg result.Config, arm *result.Arm) tally {
-	t := tally{needed: needed(cfg)}
+	t := tally{needed: cfg.Scenario.Runs.Needed()}
 	if arm == nil {
 		return t
 	}

@@ -1,3 +1,4 @@
+// Package stats holds the statistics of the judge. Pure: numbers in, numbers out.
 package stats
 
 import "slices"
