@@ -35,7 +35,7 @@ var kindCases = []kindCase{
 	{name: "netem rate", setup: []string{"qdisc add dev @ root handle 1: netem rate 100mbit 20 48 5"}},
 	{name: "netem rate 64-bit", setup: []string{"qdisc add dev @ root handle 1: netem rate 50gbit"}},
 	{name: "netem slot", setup: []string{"qdisc add dev @ root handle 1: netem slot 800us 2ms packets 32 bytes 65536"}},
-	{name: "netem slot distribution", setup: []string{"qdisc add dev @ root handle 1: netem slot distribution normal 1ms 100us"}},
+	{name: "netem slot distribution", setup: []string{"qdisc add dev @ root handle 1: netem slot distribution bell 1ms 100us"}},
 	{name: "fq", setup: []string{"qdisc add dev @ root handle 1: fq"}},
 	{name: "fq_codel", setup: []string{"qdisc add dev @ root handle 1: fq_codel"}},
 	{name: "fq_codel child", setup: []string{"qdisc add dev @ root handle 1: tbf rate 20mbit burst 10kb latency 20ms", "qdisc add dev @ parent 1:1 handle 2: fq_codel limit 20"}, drops: true},

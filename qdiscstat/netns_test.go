@@ -136,10 +136,19 @@ func tc(t testing.TB, args ...string) (string, error) {
 	var out, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Stdout, cmd.Stderr = &out, &stderr
+	cmd.Env = append(os.Environ(), "TC_LIB_DIR="+tcLibrary(t))
 	if err := cmd.Run(); err != nil {
 		return out.String(), errors.New("tc " + strings.Join(args, " ") + ": " + err.Error() + ": " + stderr.String())
 	}
 	return out.String(), nil
+}
+
+// tcLibrary is a folder with a distribution for netem, whose place differs between distributions of Linux.
+func tcLibrary(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(dir+"/bell.dist", []byte("-16000 -8000 -4000 -1000 0 1000 4000 8000 16000\n"), 0o644))
+	return dir
 }
 
 // mustTC is tc for what every kernel can do.
