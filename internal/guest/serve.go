@@ -99,9 +99,10 @@ func (s *server) call(ctx context.Context, e guestproto.Envelope) {
 		}
 	}()
 	body, err := s.handle(ctx, e)
+	cancelled := ctx.Err() != nil
 	s.finished(e.ID)
 	if err != nil {
-		s.reply(guestproto.Envelope{ID: e.ID, Error: err.Error()})
+		s.reply(guestproto.Envelope{ID: e.ID, Error: err.Error(), Cancelled: cancelled})
 		return
 	}
 	s.reply(guestproto.Envelope{ID: e.ID, Body: body})

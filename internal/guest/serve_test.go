@@ -89,7 +89,7 @@ func TestCallNotesAndReply(t *testing.T) {
 		t.Errorf("reply %+v", e)
 	}
 	h.send(callOf(6, "double"))
-	if e := h.receive(); e.ID != 6 || e.Error == "" {
+	if e := h.receive(); e.ID != 6 || e.Error == "" || e.Cancelled {
 		t.Errorf("reply to a call without a body: %+v", e)
 	}
 	h.send(callOf(7, "triple"))
@@ -108,7 +108,7 @@ func TestSecondCallIsRefusedAndCancelEndsTheFirst(t *testing.T) {
 	}
 	h.send(guestproto.Envelope{Type: guestproto.TypeCancel, ID: 99}) // of no call
 	h.send(guestproto.Envelope{Type: guestproto.TypeCancel, ID: 1})
-	if e := h.receive(); e.ID != 1 || e.Error != context.Canceled.Error() {
+	if e := h.receive(); e.ID != 1 || e.Error != context.Canceled.Error() || !e.Cancelled {
 		t.Errorf("reply to the cancelled call: %+v", e)
 	}
 	h.send(callOf(3, "wait"))
@@ -123,7 +123,7 @@ func TestCallEndsAtItsDeadline(t *testing.T) {
 	c.TimeoutMS = 20
 	h.send(c)
 	h.receive() // begun
-	if e := h.receive(); e.Error != context.DeadlineExceeded.Error() {
+	if e := h.receive(); e.Error != context.DeadlineExceeded.Error() || !e.Cancelled {
 		t.Errorf("reply %+v", e)
 	}
 }

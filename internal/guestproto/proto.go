@@ -27,6 +27,8 @@ type Envelope struct {
 	TimeoutMS int64           `json:"timeout_ms,omitempty"` // 0: none
 	Body      json.RawMessage `json:"body,omitempty"`
 	Error     string          `json:"error,omitempty"`
+	// Cancelled tells that Error came after the call was cancelled or out of time.
+	Cancelled bool `json:"cancelled,omitempty"`
 }
 
 // ManifestPath is where a guest finds its Manifest in its root file system.

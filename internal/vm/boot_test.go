@@ -28,10 +28,10 @@ func debian(ctx context.Context) (vm.Config, error) {
 	if err != nil {
 		return vm.Config{}, err
 	}
-	pattern := filepath.Join(cache, "bondrepro", "kernels", "linux-image-*cloud-amd64_*.deb")
+	pattern := filepath.Join(cache, "bondrepro", "kernels", "linux-image-[0-9]*cloud-amd64_*.deb")
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) == 0 {
-		return vm.Config{}, fmt.Errorf("there is no kernel package %s: `make kernel` fetches one", pattern)
+		return vm.Config{}, fmt.Errorf("there is no kernel package %s: tools/fetch-kernel fetches one, as make test does", pattern)
 	}
 	k, err := kernel.Open(ctx, found[0], kernel.Options{})
 	if err != nil {

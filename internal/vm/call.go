@@ -51,10 +51,13 @@ func (m *Machine) Call(ctx context.Context, kind string, in, out any, onNotify f
 	if err != nil {
 		return err
 	}
-	if reply.Error != "" {
-		if err := ctx.Err(); err != nil {
-			return err // the handler's error is that it was cancelled
-		}
+	switch {
+	case reply.Error == "":
+	case reply.Cancelled && ctx.Err() != nil:
+		return ctx.Err()
+	case reply.Cancelled: // the guest's clock is a little ahead of ours
+		return context.DeadlineExceeded
+	default:
 		return &CallError{Kind: kind, Text: reply.Error}
 	}
 	if out == nil {

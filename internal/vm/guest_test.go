@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ const printAndExit = "BONDREPRO_TEST_PRINT"
 
 // The test binary is also the guest's init, and the parent of the SIGKILL test.
 func TestMain(m *testing.M) {
-	if os.Getpid() == 1 {
+	if guest.Booted() {
 		guest.Main(handlers)
 	}
 	if path := os.Getenv(printAndExit); path != "" {
@@ -59,30 +60,18 @@ var handlers = map[string]guest.Handler{
 		}
 		return nil, os.WriteFile("/proc/sysrq-trigger", []byte(key), 0)
 	},
-	// freeze keeps the heartbeat from running, as a kernel that schedules nobody any more would.
-	"freeze": func(context.Context, json.RawMessage, func(string, any)) (any, error) {
-		// PID 1 ignores SIGSTOP. Threads of the highest real-time priority starve all others, once the kernel's
-		// reserve for those is gone.
-		if err := os.WriteFile("/proc/sys/kernel/sched_rt_runtime_us", []byte("-1"), 0); err != nil {
-			return nil, err
-		}
-		for range 4 {
-			go func() {
-				var set unix.CPUSet
-				set.Zero()
-				set.Set(0)
-				set.Set(1)
-				_ = unix.SchedSetaffinity(0, &set)
-				attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 99}
-				if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
-					panic(err)
-				}
-				for {
+	// spin keeps all CPUs busy, more threads than there are.
+	"spin": func(ctx context.Context, _ json.RawMessage, _ func(string, any)) (any, error) {
+		var busy sync.WaitGroup
+		for range 8 {
+			busy.Go(func() {
+				for ctx.Err() == nil {
 					_ = unix.Getpid()
 				}
-			}()
+			})
 		}
-		select {}
+		busy.Wait()
+		return nil, ctx.Err()
 	},
 	// give replies with that many characters that do not compress well; take replies with how many came.
 	"give": func(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {

@@ -267,11 +267,23 @@ func TestKernelPanic(t *testing.T) {
 	}
 }
 
+// A machine that stands still says nothing, not even a heartbeat.
 func TestHang(t *testing.T) {
 	m := boot(t, func(c *vm.Config) { c.HangAfter = 4 * time.Second })
+	time.AfterFunc(100*time.Millisecond, func() { _ = m.Process().Signal(syscall.SIGSTOP) })
 	var failed *vm.KernelError
-	err := call(t, m, "freeze", nil, nil)
-	if !errors.As(err, &failed) || !strings.Contains(failed.Reason, "hung: no word for 4s during freeze") {
+	err := call(t, m, "wait", nil, nil)
+	if !errors.As(err, &failed) || !strings.Contains(failed.Reason, "hung: no word for 4s during wait") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Heartbeats keep a call alive that says nothing for longer than HangAfter, on a guest with nothing idle.
+func TestHeartbeats(t *testing.T) {
+	m := boot(t, func(c *vm.Config) { c.HangAfter = 3 * time.Second })
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	if err := m.Call(ctx, "spin", nil, nil, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }

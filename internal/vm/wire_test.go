@@ -372,3 +372,29 @@ func TestPcapTellsThatItCouldNotWrite(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// One frame from the socket to the counts: what bounds the rate a line can hold.
+func BenchmarkFrame(b *testing.B) {
+	ours, theirs, err := linePair()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer unix.Close(ours)
+	defer unix.Close(theirs)
+	w := newWire([]int{ours})
+	w.Begin(1, 1)
+	l, buf, frame := w.lines[0], make([]byte, frameMax), datagram(1, 0, 0, 4042)
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	for seq := uint64(0); b.Loop(); seq++ {
+		stamp.PutSeq(frame[42:], seq, 0)
+		if _, err := unix.Write(theirs, frame); err != nil {
+			b.Fatal(err)
+		}
+		n, _, err := l.next(buf)
+		if err != nil {
+			b.Fatal(err)
+		}
+		l.frame(buf[:n], w.now())
+	}
+}
