@@ -198,15 +198,24 @@ func (e *experiment) measureControl(ctx context.Context) error {
 	return nil
 }
 
-// controlScenario is the scenario's own control or, where the kernel has no netem, the weaker one: a queue so
-// short that drops show even with back-pressure.
+// controlScenario is the scenario's own control or, where the kernel has no netem, the weaker one.
 func (e *experiment) controlScenario() (scenarios.Scenario, error) {
 	sc, err := e.session.config.Scenario.ControlArm()
-	if err == nil && sc.Orphan == scenarios.OrphanNetem && e.session.place.Lacks("sch_netem") {
-		sc.Orphan = scenarios.OrphanNone
-		err = sc.Set("topology.slaves.txqueuelen=8")
+	if err != nil || sc.Orphan != scenarios.OrphanNetem || !e.session.place.Lacks("sch_netem") {
+		return sc, err
 	}
-	return sc, err
+	return e.session.shortQueue(sc), nil
+}
+
+// shortQueue is the weaker control: a queue so short, and so many senders, that drops show even with
+// back-pressure. They must want twice the room there is.
+func (s *Session) shortQueue(sc scenarios.Scenario) scenarios.Scenario {
+	sc.Orphan = scenarios.OrphanNone
+	sc.Topology.Slaves.TxQueueLen = 8
+	pf := s.Preflight(sc)
+	room := pf.TxQueueLen + pf.Ring
+	sc.Traffic.Senders = max(sc.Traffic.Senders, 2*room/max(1, pf.PerSender)+1)
+	return sc
 }
 
 func lastValid(arm result.Arm) bool {

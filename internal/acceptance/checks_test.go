@@ -117,6 +117,14 @@ func controlDrops(t *testing.T, r *result.Result) {
 	}
 }
 
+// weakerControl: the control was the short queue, and drops were seen there.
+func weakerControl(t *testing.T, r *result.Result) {
+	t.Helper()
+	if c := r.Judgement.Control; !c.Measured || !c.Bad || c.Kind != "txqueuelen" {
+		t.Errorf("control %+v, want it bad by its short queue", c)
+	}
+}
+
 // preflightNamed: the preflight sum exceeds the queue and stands in the diagnosis.
 func preflightNamed(t *testing.T, r *result.Result) {
 	t.Helper()

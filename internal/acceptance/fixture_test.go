@@ -24,16 +24,17 @@ func removeFixtures() {
 // kernelTree is a kernel package laid open: an image and the folder of its modules.
 type kernelTree struct{ image, modules string }
 
-// Trees without a bonding.ko: one whose kernel has no bonding at all, and one that says it is built in.
+// Trees without a module: kernels that have no bonding, or no netem, at all, and one whose bonding is built in.
 var (
-	withoutBonding = sync.OnceValues(func() (kernelTree, error) { return unpack(nil) })
-	builtInBonding = sync.OnceValues(func() (kernelTree, error) {
-		return unpack([]byte("kernel/drivers/net/bonding/bonding.ko\n"))
-	})
+	withoutBonding = sync.OnceValues(func() (kernelTree, error) { return unpack(bondingFile, "") })
+	withoutNetem   = sync.OnceValues(func() (kernelTree, error) { return unpack("kernel/net/sched/sch_netem.ko", "") })
+	builtInBonding = sync.OnceValues(func() (kernelTree, error) { return unpack(bondingFile, bondingFile+"\n") })
 )
 
-// unpack lays the kernel package open, takes bonding.ko away and adds lines to modules.builtin.
-func unpack(builtin []byte) (kernelTree, error) {
+const bondingFile = "kernel/drivers/net/bonding/bonding.ko"
+
+// unpack lays the kernel package open, takes one module file away and adds lines to modules.builtin.
+func unpack(without, builtin string) (kernelTree, error) {
 	root, err := os.MkdirTemp("", "brk")
 	if err != nil {
 		return kernelTree{}, err
@@ -48,14 +49,14 @@ func unpack(builtin []byte) (kernelTree, error) {
 		return kernelTree{}, fmt.Errorf("%s holds images %v and module folders %v, want one of each", kernelDeb, images, modules)
 	}
 	tree := kernelTree{images[0], modules[0]}
-	if err := os.RemoveAll(tree.modules + "/kernel/drivers/net/bonding"); err != nil {
+	if err := os.Remove(filepath.Join(tree.modules, without)); err != nil {
 		return tree, err
 	}
 	list, err := os.OpenFile(tree.modules+"/modules.builtin", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return tree, err
 	}
-	if _, err := list.Write(builtin); err != nil {
+	if _, err := list.WriteString(builtin); err != nil {
 		return tree, err
 	}
 	return tree, list.Close()

@@ -87,6 +87,8 @@ var kernelCases = []kernelCase{
 	{name: "a qdisc replaced", soak: 5, args: invalid("faults=[{at: 1s, replace_qdisc: 0}]"),
 		exit: 125, verdict: cannotTell, says: `qdisc_stable`, check: guardTripped("qdisc_stable")},
 
+	{name: "a kernel without netem", soak: 5, kernel: func(t *testing.T) []string { return tree(t, withoutNetem) },
+		exit: 0, verdict: result.Good, says: `(?i)weaker`, check: all(noDrops, charged, balanced, weakerControl)},
 	{name: "a kernel without bonding", soak: 5, kernel: func(t *testing.T) []string { return tree(t, withoutBonding) },
 		exit: 125, verdict: cannotTell, says: `(?i)bonding`},
 	{name: "a panic at load", soak: 5, mutant: "panic-load", exit: 125, verdict: cannotTell, says: `bonding: panic-load`},

@@ -237,7 +237,7 @@ func controlKind(cfg result.Config, arm *result.Arm) string {
 
 // times writes a number of runs, which may be none that suffices.
 func times(n int) string {
-	if n == math.MaxInt {
+	if n == math.MaxInt32 {
 		return "(no number of) runs"
 	}
 	return fmt.Sprint(n)
