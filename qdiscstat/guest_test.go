@@ -2,12 +2,10 @@ package qdiscstat_test
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"bondrepro/internal/initramfs"
 	"bondrepro/internal/vmtest"
 )
 
@@ -20,7 +18,7 @@ var guestKinds = strings.Fields(`noqueue pfifo_fast pfifo bfifo mq mqprio tbf ne
 // kindModules are what they need beyond what Debian builds in.
 var kindModules = strings.Fields(`veth sch_mqprio sch_tbf sch_netem sch_fq sch_codel sch_prio sch_sfq sch_red sch_sfb
 	sch_choke sch_gred sch_htb sch_hfsc sch_drr sch_qfq sch_ets sch_cake sch_pie sch_fq_pie sch_hhf sch_multiq
-	sch_skbprio sch_ingress cls_matchall act_gact`)
+	sch_skbprio sch_ingress cls_matchall cls_u32 cls_flower cls_basic act_gact`)
 
 // TestInGuest runs the comparisons with tc, and what else needs qdiscs that the running kernel may lack, in a guest.
 func TestInGuest(t *testing.T) {
@@ -32,13 +30,6 @@ func TestInGuest(t *testing.T) {
 	files, err := vmtest.Program(ctx, "tc")
 	if err != nil {
 		t.Fatal(err)
-	}
-	distributions, err := filepath.Glob("/usr/lib/tc/*.dist") // netem's, which tc reads
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range distributions {
-		files = append(files, initramfs.Copy(d, 0o644, d))
 	}
 	vmtest.Guest{
 		Modules: kindModules, Files: files, Env: []string{"BONDREPRO_REQUIRE_QDISCS=" + strings.Join(guestKinds, " ")},

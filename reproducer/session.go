@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"bondrepro/internal/judge"
@@ -259,6 +260,15 @@ func (e *experiment) result() result.Result {
 	}
 	if s.place != nil {
 		r.Host, r.Guest = s.place.Host(), s.place.Guest()
+		r.Warnings = complaints(s.place.Complaints())
 	}
 	return judge.Again(r)
+}
+
+// complaints warns of what the kernel itself reported while it was measured: it may explain what was seen.
+func complaints(lines []string) []result.Warning {
+	if len(lines) == 0 {
+		return nil
+	}
+	return []result.Warning{{Code: "kernel-complaints", Text: fmt.Sprintf("The kernel reported a fault of its own while it was measured: %s", strings.Join(lines, " / "))}}
 }

@@ -17,6 +17,7 @@ const (
 	CannotTell  = 125 // git bisect run skips the commit
 	Usage       = 128 // usage, configuration or environment; also "bad, and the host could not be put back"
 	Interrupted = 130 // SIGINT
+	Panicked    = 134 // our own panic, SIGABRT; also that of our program in a guest
 	Terminated  = 143 // SIGTERM
 )
 

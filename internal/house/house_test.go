@@ -26,7 +26,7 @@ var arrows = map[string][]string{
 
 	"reproducer":         {"internal/judge", "internal/measure", "internal/testbed"},
 	"internal/doctor":    {"internal/kernel", "internal/vm"},
-	"internal/testbed":   {"internal/guestproto", "internal/kernel", "internal/measure", "internal/vm"},
+	"internal/testbed":   {"internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/vm"},
 	"internal/guest":     {"internal/guestproto", "internal/measure"},
 	"internal/vm":        {"internal/guestproto", "internal/initramfs", "internal/kernel", "internal/stamp"},
 	"internal/measure":   {"bondctl", "internal/traffic", "qdiscstat"},

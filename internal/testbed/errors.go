@@ -3,6 +3,7 @@ package testbed
 import (
 	"errors"
 
+	"bondrepro/internal/exitcode"
 	"bondrepro/internal/kernel"
 	"bondrepro/internal/vm"
 )
@@ -32,6 +33,7 @@ func classify(err error) error {
 	var missing *kernel.MissingModulesError
 	var dead *vm.KernelError
 	var usage *kernel.UsageError
+	var ours *vm.GuestError
 	switch {
 	case err == nil:
 		return nil
@@ -41,6 +43,8 @@ func classify(err error) error {
 		return &KernelError{Reason: dead.Error(), Err: err}
 	case errors.As(err, &usage):
 		return &UsageError{Err: err}
+	case errors.As(err, &ours):
+		return &exitcode.Error{Code: exitcode.Panicked, Err: err}
 	}
 	return err
 }

@@ -15,6 +15,8 @@ type Testbed interface {
 	Guest() *result.Guest
 	// Host is the machine below.
 	Host() result.Host
+	// Complaints are the lines with which the kernel under test reported faults of its own (BUG, WARNING).
+	Complaints() []string
 	// Slaves are the MAC addresses a job may name.
 	Slaves() []string
 	// Lacks tells whether the kernel is known to lack a module that a scenario can do without (netem).

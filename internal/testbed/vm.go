@@ -197,6 +197,8 @@ func problem(p guestproto.Problem, modules []kernel.Module) error {
 func (g *guestVM) Guest() *result.Guest { return &g.guest }
 func (g *guestVM) Host() result.Host    { return g.host }
 
+func (g *guestVM) Complaints() []string { return g.machine.Complaints() }
+
 func (g *guestVM) Slaves() []string {
 	macs := make([]string, g.nics)
 	for i := range macs {

@@ -42,6 +42,10 @@ func (s *sender) truesize() (int, error) {
 		if errno == unix.EAGAIN || errno == unix.ENOBUFS {
 			break
 		}
+		if errno == unix.EIO && s.m.segments > 1 {
+			return 0, &OptionError{Field: "traffic.socket.gso", Option: "UDP_SEGMENT", Value: fmt.Sprint(s.m.segments), Err: errno,
+				Why: "the interface has no checksum offload, which GSO needs (udp_send_skb, net/ipv4/udp.c)"}
+		}
 		if n != 1 {
 			return 0, fmt.Errorf("measuring truesize: send of %d bytes: %s", s.t.Payload, describe(errno))
 		}

@@ -34,6 +34,7 @@ type Machine struct {
 	out     *guestproto.Writer
 	heard   atomic.Uint64 // bytes the guest has sent
 	greeted chan guestproto.Hello
+	marked  chan struct{} // the console showed a mark of our program
 
 	calling sync.Mutex // one call at a time
 	mu      sync.Mutex
@@ -56,7 +57,7 @@ func Start(ctx context.Context, config Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{config: config, dead: make(chan struct{}), greeted: make(chan guestproto.Hello, 1)}
+	m := &Machine{config: config, dead: make(chan struct{}), greeted: make(chan guestproto.Hello, 1), marked: make(chan struct{}, 1)}
 	if m.version, err = qemuVersion(ctx, config.QEMU); err != nil {
 		return nil, err
 	}
@@ -82,6 +83,10 @@ func Start(ctx context.Context, config Config) (*Machine, error) {
 
 // progress tells the user how far the boot is, by the guest's own marks.
 func (m *Machine) progress(mark string) {
+	select {
+	case m.marked <- struct{}{}:
+	default: // the one before has not been seen yet: it says as much
+	}
 	switch {
 	case mark == guestproto.MarkUserspace:
 		m.config.Progress("the kernel runs our program")
@@ -242,19 +247,26 @@ func (m *Machine) listen() {
 	}
 }
 
-// waitHello waits for the guest's first word, the machine's death or the deadline.
+// waitHello waits for the guest's first word, the machine's death or the deadline. Once our program runs there it
+// says on the console what it does, and none of it takes long: from then on silence is a hang.
 func (m *Machine) waitHello(ctx context.Context) error {
-	limit := time.NewTimer(m.config.BootTimeout)
+	patience := m.config.BootTimeout
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	select {
-	case m.hello = <-m.greeted:
-		return nil
-	case <-m.dead:
-		return m.deadErr
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-limit.C:
-		return noHello(m.config.BootTimeout, m.console.state())
+	for {
+		select {
+		case m.hello = <-m.greeted:
+			return nil
+		case <-m.dead:
+			return m.deadErr
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-m.marked:
+			patience = m.config.HangAfter
+			limit.Reset(patience)
+		case <-limit.C:
+			return noHello(patience, m.console.state())
+		}
 	}
 }
 
