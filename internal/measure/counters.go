@@ -40,41 +40,44 @@ type slaveReading struct {
 
 const interruptedRetries = 5
 
-// read polls all counters, into first and completions last, so that what moves meanwhile makes "in flight"
-// too small rather than too large: the oracle must not cry wolf.
-func (p *path) read(r *reading) error {
-	into, err := p.conn.Action(p.bond, bondctl.EgressParent)
-	if err != nil {
-		return fmt.Errorf("read the bond's egress counter: %w", err)
-	}
-	r.into = into.Packets
-	if p.qdiscs, err = p.dump(); err != nil {
-		return fmt.Errorf("read qdisc counters: %w", err)
-	}
+// read polls all counters. What enters the bond, and what its slaves' qdiscs did with it, come from one dump: at tens
+// of thousands of packets a second a difference of counters read by two system calls is off by what moved between.
+func (p *path) read(r *reading) (err error) {
 	if cap(r.slaves) < len(p.slaves) {
 		r.slaves = make([]slaveReading, len(p.slaves))
 	}
 	for i, ifindex := range p.slaves {
-		s := &r.slaves[i]
+		if r.slaves[i].link, err = p.conn.Link(ifindex); err != nil {
+			return fmt.Errorf("read link counters: %w", err)
+		}
+	}
+	if p.qdiscs, err = p.dump(); err != nil {
+		return fmt.Errorf("read qdisc counters: %w", err)
+	}
+	p.sort(r)
+	return nil
+}
+
+// sort gives each slave its leaves of the last dump, and the bond its clsact and netem.
+func (p *path) sort(r *reading) {
+	for i, ifindex := range p.slaves {
 		p.one = p.one[:0]
 		for _, q := range p.qdiscs {
 			if q.Ifindex == ifindex {
 				p.one = append(p.one, q)
 			}
 		}
-		s.leaves = counters.AppendLeaves(s.leaves[:0], p.one)
-		if s.link, err = p.conn.Link(ifindex); err != nil {
-			return fmt.Errorf("read link counters: %w", err)
+		r.slaves[i].leaves = counters.AppendLeaves(r.slaves[i].leaves[:0], p.one)
+	}
+	for _, q := range p.qdiscs {
+		switch {
+		case q.Ifindex != p.bond:
+		case q.Kind == "clsact":
+			r.into = q.Packets
+		case q.Kind == "netem":
+			r.netem = q
 		}
 	}
-	if p.orphan {
-		for _, q := range p.qdiscs {
-			if q.Ifindex == p.bond && q.Kind == "netem" {
-				r.netem = q
-			}
-		}
-	}
-	return nil
 }
 
 func (p *path) dump() (qs []counters.Qdisc, err error) {
@@ -133,7 +136,11 @@ func (p *path) snapshot() (result.Snapshot, error) {
 	if err != nil {
 		return result.Snapshot{}, err
 	}
-	s := result.Snapshot{Into: r.into, BondTx: bond.TxPackets, SndbufErrors: sndbuf}
+	into, err := p.conn.Action(p.bond, bondctl.EgressParent)
+	if err != nil {
+		return result.Snapshot{}, fmt.Errorf("read the bond's egress counter: %w", err)
+	}
+	s := result.Snapshot{Into: into.Packets, BondTx: bond.TxPackets, SndbufErrors: sndbuf}
 	if p.orphan {
 		netem := []counters.Qdisc{r.netem}
 		if err := p.conn.Options(netem); err != nil {

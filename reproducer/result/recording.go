@@ -142,7 +142,7 @@ type Event struct {
 type Series struct {
 	AtMS   []float64     `json:"at_ms"` // from the first send; all before the senders' end
 	Outq   []int64       `json:"outq"`  // bytes, sum over sockets
-	Into   []uint64      `json:"into"`
+	Into   []uint64      `json:"into"`  // packets the bond's clsact qdisc counted
 	Slaves []SlaveSeries `json:"slaves"`
 	// NetemDropped and NetemBacklog are the orphaner's, empty without one.
 	NetemDropped []uint64 `json:"netem_dropped,omitempty"`
