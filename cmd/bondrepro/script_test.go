@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"strconv"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestScripts(t *testing.T) {
 		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"status": status},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/cache")
-			return nil
+			return os.CopyFS(e.WorkDir+"/recorded", os.DirFS("../../reproducer/testdata"))
 		},
 	})
 }

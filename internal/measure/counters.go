@@ -22,7 +22,6 @@ type path struct {
 
 	// Buffers of the last reading, reused: a poll allocates nothing.
 	qdiscs []counters.Qdisc
-	leaves []counters.Qdisc
 	one    []counters.Qdisc
 }
 
