@@ -44,10 +44,10 @@ func (s *Session) settleLineRate(ctx context.Context) error {
 	s.config.SenderCapacity = capacity
 	rate := math.Floor(capacity/overfill/1e6) * 1e6
 	if rate < leastLineRate {
-		return &KernelError{Reason: fmt.Sprintf("the sender brought only %.0f bit/s to an open line, too little to choose a line rate: give topology.slaves.line_rate", capacity)}
+		return &KernelError{Reason: fmt.Sprintf("the sender brought only %s to an open line, too little to choose a line rate: give topology.slaves.line_rate", result.BitRate(capacity))}
 	}
 	s.config.LineRate = spread([]float64{rate}, sc.Topology.Slaves.Count)
-	s.config.LineRateWhy = fmt.Sprintf("auto: a third of the %.0f Mbit/s the sender brings to an open line", capacity/1e6)
+	s.config.LineRateWhy = fmt.Sprintf("auto: a third of the %s the sender brings to an open line", result.BitRate(capacity))
 	return nil
 }
 

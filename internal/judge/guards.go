@@ -90,7 +90,7 @@ func (f *facts) lineFull() (string, bool) {
 		return fmt.Sprintf("the rate of %s could not be measured: too few readings after warm-up", f.name(l.slave)), false
 	}
 	tol := f.sc.Guards.LineTolerance
-	ev := fmt.Sprintf("%s took %s of %s (%.1f %%)", f.name(l.slave), bits(l.achieved), bits(l.rate), 100*l.share())
+	ev := fmt.Sprintf("%s took %s of %s (%.1f %%)", f.name(l.slave), result.BitRate(l.achieved), result.BitRate(l.rate), 100*l.share())
 	if l.share() < 1-tol || l.share() > 1+tol {
 		return fmt.Sprintf("%s, not within %.3g %%; senders blocked %.1f %% of the time", ev, 100*tol, 100*f.blockedShare()), false
 	}

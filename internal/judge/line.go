@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"sort"
 )
 
@@ -119,17 +118,4 @@ func (f *facts) deciding(lines []line) (line, bool) {
 		}
 	}
 	return d, true
-}
-
-// bits writes a rate for people: 99.8 Mbit/s.
-func bits(r float64) string {
-	for _, u := range []struct {
-		unit string
-		size float64
-	}{{"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}} {
-		if r >= u.size {
-			return fmt.Sprintf("%.4g %s", r/u.size, u.unit)
-		}
-	}
-	return fmt.Sprintf("%.3g bit/s", r)
 }

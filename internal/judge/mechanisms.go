@@ -136,7 +136,7 @@ func (f *facts) lineRates() string {
 		if i > 0 {
 			s += ", "
 		}
-		s += bits(r)
+		s += result.BitRate(r)
 	}
 	return s
 }

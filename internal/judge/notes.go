@@ -44,7 +44,7 @@ func (f *facts) tooSlow(guards []result.Guard) (string, bool) {
 	if !ok || !l.measured || l.share() > 1 || f.heldBack() != "" && f.blockedShare() > 0.5 {
 		return "", false
 	}
-	return fmt.Sprintf("%s took %s of %s", f.name(l.slave), bits(l.achieved), bits(l.rate)), true
+	return fmt.Sprintf("%s took %s of %s", f.name(l.slave), result.BitRate(l.achieved), result.BitRate(l.rate)), true
 }
 
 // throttled is the finding of a good run.

@@ -31,19 +31,6 @@ func wrap(b *strings.Builder, label, text string) {
 	b.WriteByte('\n')
 }
 
-// bits writes a rate in bits/s.
-func bits(r float64) string {
-	for _, u := range []struct {
-		unit string
-		size float64
-	}{{"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}} {
-		if r >= u.size {
-			return fmt.Sprintf("%.4g %s", r/u.size, u.unit)
-		}
-	}
-	return fmt.Sprintf("%.3g bit/s", r)
-}
-
 // number writes a count without an exponent.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 

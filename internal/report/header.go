@@ -117,7 +117,7 @@ func lineRates(rates []float64) string {
 	}
 	texts, equal := make([]string, len(rates)), true
 	for i, r := range rates {
-		texts[i] = bits(r)
+		texts[i] = result.BitRate(r)
 		equal = equal && r == rates[0]
 	}
 	if equal {

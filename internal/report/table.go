@@ -45,7 +45,7 @@ func metric(name string) func(*result.RunJudgement) string {
 	return formatted(name, number)
 }
 
-func rate(name string) func(*result.RunJudgement) string { return formatted(name, bits) }
+func rate(name string) func(*result.RunJudgement) string { return formatted(name, result.BitRate) }
 
 func share(name string) func(*result.RunJudgement) string {
 	return formatted(name, func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) })
