@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"bondrepro/internal/exitcode"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 // verdictCodes maps verdicts to the exit-code table.
@@ -49,12 +52,10 @@ The kernel under test boots in QEMU; nothing on this machine is changed and no r
 			if o.Modules, err = moduleFiles(modules); err != nil {
 				return err
 			}
-			out, err := openOutput(output)
-			if err != nil {
+			if err := checkOutput(output); err != nil {
 				return err
 			}
-			defer out.discard()
-			return run(c, o, out, asJSON, verdict)
+			return run(c, o, output, asJSON, verdict)
 		},
 	}
 	f := c.Flags()
@@ -71,7 +72,7 @@ The kernel under test boots in QEMU; nothing on this machine is changed and no r
 	return c
 }
 
-func run(c *cobra.Command, o reproducer.Options, out *outputFile, asJSON bool, verdict *int) error {
+func run(c *cobra.Command, o reproducer.Options, output string, asJSON bool, verdict *int) error {
 	stdout := c.OutOrStdout()
 	shower := showProgress(c.ErrOrStderr())
 	o.Progress = shower.Show
@@ -85,7 +86,7 @@ func run(c *cobra.Command, o reproducer.Options, out *outputFile, asJSON bool, v
 	if err != nil {
 		return err
 	}
-	if err := out.write(r); err != nil {
+	if err := writeOutput(output, r); err != nil {
 		return err
 	}
 	*verdict = verdictCodes[r.Judgement.Verdict]
@@ -123,34 +124,32 @@ func moduleFiles(flags []string) (map[string]string, error) {
 	return files, nil
 }
 
-// outputFile is a file that appears whole or not at all. A nil file writes nothing.
-type outputFile struct{ pending *renameio.PendingFile }
-
-// openOutput makes sure, before anything is measured, that the file can be written.
-func openOutput(name string) (*outputFile, error) {
+// checkOutput makes sure, before anything is measured, that the file can be written; nothing is left behind by a
+// command that is killed meanwhile. No name is no file.
+func checkOutput(name string) error {
 	if name == "" {
-		return &outputFile{}, nil
-	}
-	pending, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
-	if err != nil {
-		return nil, fmt.Errorf("-o %s: %w", name, err)
-	}
-	return &outputFile{pending}, nil
-}
-
-func (o *outputFile) write(r result.Result) error {
-	if o.pending == nil {
 		return nil
 	}
-	if err := result.Encode(o.pending, r); err != nil {
-		return fmt.Errorf("write the result: %w", err)
+	if st, err := os.Stat(name); err == nil && st.IsDir() {
+		return fmt.Errorf("-o %s: it is a folder: name a file in it", name)
 	}
-	return o.pending.CloseAtomicallyReplace()
+	if err := unix.Access(filepath.Dir(name), unix.W_OK); err != nil {
+		return fmt.Errorf("-o %s: no file can be written to its folder: %w", name, err)
+	}
+	return nil
 }
 
-// discard removes what was not written whole; after write it does nothing.
-func (o *outputFile) discard() {
-	if o.pending != nil {
-		o.pending.Cleanup()
+// writeOutput writes the whole result or nothing.
+func writeOutput(name string, r result.Result) error {
+	if name == "" {
+		return nil
 	}
+	var b bytes.Buffer
+	if err := result.Encode(&b, r); err != nil {
+		return fmt.Errorf("-o %s: %w", name, err)
+	}
+	if err := renameio.WriteFile(name, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("-o %s: %w", name, err)
+	}
+	return nil
 }
