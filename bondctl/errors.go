@@ -40,6 +40,17 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("%s: %s was set to %s and reads back as %s", e.Object, e.Option, e.Want, e.Got)
 }
 
+// OffloadError says that an interface does not take an offload setting.
+type OffloadError struct {
+	Interface, Feature string
+	Want               bool
+	Why                string
+}
+
+func (e *OffloadError) Error() string {
+	return fmt.Sprintf("offload.%s: %s can't be turned %s on %s: %s", e.Feature, e.Feature, map[bool]string{true: "on", false: "off"}[e.Want], e.Interface, e.Why)
+}
+
 // UnsupportedError says that the kernel has no such thing as a bond, a qdisc or an option.
 type UnsupportedError struct {
 	What string // "bonding", "netem", …

@@ -1,7 +1,6 @@
 package bondctl
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -11,12 +10,17 @@ import (
 // featureNames maps the short names of `ethtool -K` to the kernel's (net/ethtool/common.c,
 // netdev_features_strings).
 var featureNames = map[string][]string{
-	"tso": {"tx-tcp-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp6-segmentation"},
-	"gso": {"tx-generic-segmentation"},
-	"gro": {"rx-gro"},
-	"sg":  {"tx-scatter-gather"},
-	"tx":  {"tx-checksum-ip-generic"},
-	"rx":  {"rx-checksum"},
+	"tso":    {"tx-tcp-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp6-segmentation"},
+	"gso":    {"tx-generic-segmentation"},
+	"gro":    {"rx-gro"},
+	"sg":     {"tx-scatter-gather"},
+	"tx":     {"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"},
+	"rx":     {"rx-checksum"},
+	"lro":    {"rx-lro"},
+	"rxvlan": {"rx-vlan-hw-parse"},
+	"txvlan": {"tx-vlan-hw-insert"},
+	"ntuple": {"rx-ntuple-filter"},
+	"rxhash": {"rx-hashing"},
 }
 
 // completionDrivers are those whose tx_packets moves when the device has sent a packet, not when the driver
@@ -48,8 +52,9 @@ func InspectNIC(name string) (NIC, error) {
 	return nic, nil
 }
 
-// SetOffload turns features on or off, each by its short name (tso, gso, gro, sg, tx, rx), and reads them
-// back: `ethtool -K DEV FEATURE on|off`.
+// SetOffload turns features on or off, each by its short name (tso, gso, gro, …) or as `ethtool -k` prints it, and
+// reads them back: `ethtool -K DEV FEATURE on|off`. One that the interface does not have, or does not take, is an
+// *OffloadError.
 func SetOffload(name string, features map[string]bool) error {
 	if len(features) == 0 {
 		return nil
@@ -63,16 +68,14 @@ func SetOffload(name string, features map[string]bool) error {
 	if err != nil {
 		return failed("ethtool -k", name, err)
 	}
-	change := map[string]bool{}
-	for short, on := range features {
-		long, ok := featureNames[short]
-		if !ok {
-			return fmt.Errorf("offload %s: no such feature; known are %v", short, slices.Sorted(maps.Keys(featureNames)))
+	change, asked := map[string]bool{}, map[string]string{} // by long name
+	for feature, on := range features {
+		long := ofKernel(feature, have)
+		if len(long) == 0 {
+			return &OffloadError{Interface: name, Feature: feature, Want: on, Why: "it has no such feature"}
 		}
 		for _, f := range long {
-			if _, exists := have[f]; exists {
-				change[f] = on
-			}
+			change[f], asked[f] = on, feature
 		}
 	}
 	if err := e.Change(name, change); err != nil {
@@ -82,10 +85,25 @@ func SetOffload(name string, features map[string]bool) error {
 	if err != nil {
 		return failed("ethtool -k", name, err)
 	}
-	for f, on := range change {
-		if now[f] != on {
-			return &MismatchError{Object: name, Option: f, Want: fmt.Sprint(on), Got: fmt.Sprint(now[f])}
+	for _, f := range slices.Sorted(maps.Keys(change)) {
+		if now[f] != change[f] {
+			return &OffloadError{Interface: name, Feature: asked[f], Want: change[f], Why: f + " can't be changed, or needs another feature"}
 		}
 	}
 	return nil
+}
+
+// ofKernel gives the kernel's names of a feature, of those the interface has.
+func ofKernel(feature string, have map[string]bool) []string {
+	names := featureNames[feature]
+	if names == nil {
+		names = []string{feature}
+	}
+	var long []string
+	for _, f := range names {
+		if _, exists := have[f]; exists {
+			long = append(long, f)
+		}
+	}
+	return long
 }

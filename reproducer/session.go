@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,12 +73,21 @@ func Open(ctx context.Context, options Options) (*Session, error) {
 	s.place, err = testbed.OpenVM(ctx, testbed.Options{
 		Kernel: options.Kernel, ModulesDir: options.ModulesDir, Modules: options.Modules, QEMU: options.QEMU,
 		Pcap: options.Pcap, NICs: options.Scenario.Topology.Slaves.Count,
-		Qdiscs: []string{options.Scenario.Topology.Slaves.Qdisc}, Progress: options.Progress,
+		Qdiscs: qdiscs(options.Scenario), Progress: options.Progress,
 	})
 	if err != nil {
 		return s, fromPlace(err)
 	}
 	return s, s.settle(ctx)
+}
+
+// qdiscs are the kinds the arms give their slaves.
+func qdiscs(sc scenarios.Scenario) []string {
+	kinds := []string{sc.Topology.Slaves.Qdisc}
+	if control, err := sc.ControlArm(); err == nil {
+		kinds = append(kinds, control.Topology.Slaves.Qdisc)
+	}
+	return kinds
 }
 
 func (s *Session) settle(ctx context.Context) error {
@@ -118,9 +128,18 @@ func (s *Session) Preflight(sc scenarios.Scenario) result.Preflight {
 	return judge.Preflight(sc, s.known.Truesize, ring)
 }
 
-// Measure runs one arm once, at the session's line rates.
+// Measure runs one arm once, at the session's line rates unless the arm has its own.
 func (s *Session) Measure(ctx context.Context, arm string, sc scenarios.Scenario) (result.Recording, error) {
-	return s.measure(ctx, arm, sc, s.config.LineRate)
+	return s.measure(ctx, arm, sc, s.lineRates(sc))
+}
+
+// lineRates are those of the session, or an arm's own where it sets some.
+func (s *Session) lineRates(sc scenarios.Scenario) []float64 {
+	own := sc.Topology.Slaves.LineRate
+	if own.Auto || slices.Equal(own.BitsPerSecond, s.config.Scenario.Topology.Slaves.LineRate.BitsPerSecond) {
+		return s.config.LineRate
+	}
+	return spread(own.BitsPerSecond, sc.Topology.Slaves.Count)
 }
 
 func (s *Session) measure(ctx context.Context, arm string, sc scenarios.Scenario, rates []float64) (result.Recording, error) {
@@ -130,10 +149,10 @@ func (s *Session) measure(ctx context.Context, arm string, sc scenarios.Scenario
 
 // Run opens a session, measures the scenario's test arm as often as its verdict needs and its positive control
 // once, and judges. A kernel that fails is a verdict (inconclusive, with the reason), not an error.
-func Run(ctx context.Context, options Options) (result.Result, error) {
+func Run(ctx context.Context, options Options) (r result.Result, err error) {
 	s, err := Open(ctx, options)
 	if s != nil {
-		defer s.Close()
+		defer func() { err = errors.Join(err, s.Close()) }()
 	}
 	var kernel *KernelError
 	if err != nil && !errors.As(err, &kernel) {
@@ -141,6 +160,7 @@ func Run(ctx context.Context, options Options) (result.Result, error) {
 	}
 	e := &experiment{session: s, test: result.Arm{Name: armTest, Scenario: options.Scenario}}
 	if kernel != nil {
+		s.ready(e.test.Preflight)
 		e.fail(&e.test, kernel)
 	} else if err := e.measure(ctx); err != nil {
 		return result.Result{}, err
@@ -155,6 +175,23 @@ const (
 	controlTries = 2
 )
 
+// ready tells the effective configuration, as far as it is known.
+func (s *Session) ready(pf result.Preflight) {
+	if s.options.Ready == nil {
+		return
+	}
+	host, guest := s.facts()
+	s.options.Ready(s.config, host, guest, pf)
+}
+
+// facts are the machine and, where one came up, the guest.
+func (s *Session) facts() (result.Host, *result.Guest) {
+	if s.place == nil {
+		return testbed.HostFacts(), nil
+	}
+	return s.place.Host(), s.place.Guest()
+}
+
 // experiment is one Run under way.
 type experiment struct {
 	session *Session
@@ -166,9 +203,7 @@ type experiment struct {
 func (e *experiment) measure(ctx context.Context) error {
 	s := e.session
 	e.test.Preflight = s.Preflight(e.test.Scenario)
-	if s.options.Ready != nil {
-		s.options.Ready(s.config, s.place.Host(), s.place.Guest(), e.test.Preflight)
-	}
+	s.ready(e.test.Preflight)
 	needed := s.config.Scenario.Runs.Needed()
 	for !e.broken && judge.Next(s.config, e.arms()) {
 		s.options.Progress(fmt.Sprintf("test arm: run %d (a good kernel is told by %d clean ones)", len(e.test.Runs)+1, needed))
@@ -258,8 +293,8 @@ func (e *experiment) result() result.Result {
 		Schema: result.Schema, Tool: "bondrepro " + s.options.Version, Created: time.Now().UTC(),
 		Config: s.config, Arms: e.arms(),
 	}
+	r.Host, r.Guest = s.facts()
 	if s.place != nil {
-		r.Host, r.Guest = s.place.Host(), s.place.Guest()
 		r.Warnings = complaints(s.place.Complaints())
 	}
 	return judge.Again(r)

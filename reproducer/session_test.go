@@ -66,7 +66,7 @@ func (p *place) Complaints() []string     { return p.says }
 func (p *place) Close() error             { return nil }
 
 func (p *place) Probe(context.Context, measure.Job) (measure.Probe, error) {
-	return measure.Probe{Truesize: 8448, SndBuf: 212992, Slaves: []result.SlaveState{{Ring: 256}, {Ring: 256}}}, nil
+	return measure.Probe{Truesize: 8448, Slaves: []result.SlaveState{{Ring: 256}, {Ring: 256}}}, nil
 }
 
 func (p *place) Measure(_ context.Context, job measure.Job) (result.Recording, error) {
@@ -250,5 +250,24 @@ func TestCapacityScenario(t *testing.T) {
 	}
 	if math.Abs(got.Traffic.Duration.D().Seconds()-1) > 1e-9 {
 		t.Errorf("it takes %v", got.Traffic.Duration.D())
+	}
+}
+
+// A control may have lines of its own: unequal ones in broadcast mode, say.
+func TestControlWithItsOwnLines(t *testing.T) {
+	stock, control := answer{rec: recording(t, "stock", "test")}, answer{rec: recording(t, "stock", "control")}
+	p := &place{answers: []answer{stock, stock, control}}
+	e := experimentAt(t, p)
+	e.session.config.LineRate = []float64{1e7, 1e7}
+	if err := e.session.config.Scenario.Set("control.topology.slaves.line_rate=[6mbit, 10mbit]"); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.measure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]float64{{1e7, 1e7}, {1e7, 1e7}, {6e6, 1e7}} {
+		if got := p.jobs[i].LineRate; !slices.Equal(got, want) {
+			t.Errorf("job %d: line rates %v, want %v", i, got, want)
+		}
 	}
 }

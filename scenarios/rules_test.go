@@ -96,3 +96,14 @@ func TestControlArm(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Both arms are measured on the slaves that were made for the first.
+func TestControlKeepsTheSlaves(t *testing.T) {
+	s := Default()
+	if err := s.Set("control.topology.slaves.count=4"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "both have the same slaves") {
+		t.Errorf("err = %v", err)
+	}
+}

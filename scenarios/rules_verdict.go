@@ -68,6 +68,9 @@ func (s *Scenario) brokenControl() *problem {
 		if path == "control" || strings.HasPrefix(path, "control.") {
 			return bad("control."+path, "a control can't set a control")
 		}
+		if path == "topology.slaves.count" {
+			return bad("control."+path, "can't differ from the test arm: both have the same slaves")
+		}
 	}
 	arm, p := s.controlArm()
 	if p != nil {

@@ -10,14 +10,15 @@ die() {
 	exit 1
 }
 
+# Whether there is somebody to ask for a password: seen here once, as commands get other inputs later.
+if [ -t 0 ]; then sudo_asks=(); else sudo_asks=(-n); fi
+
 # as_root COMMAND...: runs it as root, by sudo where we are not; fails when neither is possible.
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
-	elif [ -t 0 ]; then
-		sudo "$@"
 	else
-		sudo -n "$@"
+		sudo "${sudo_asks[@]}" "$@"
 	fi
 }
 

@@ -42,7 +42,7 @@ The exit code is that of the worst verdict: bad, then cannot tell, then good.`,
 				if err := printJudged(c, args[i], r, again, asJSON); err != nil {
 					return err
 				}
-				worst = worse(worst, verdictCodes[again.Judgement.Verdict])
+				worst = worse(worst, codeOf(again.Judgement.Verdict))
 			}
 			*verdict = worst
 			return nil

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"bondrepro/internal/exitcode"
 	"bondrepro/internal/guest"
@@ -58,8 +60,26 @@ func newRoot(verdict *int) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("name a command: 'bondrepro help' lists them")
+		},
 	}
+	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newRun(verdict), newJudge(verdict), newList(), newShow(), newValidate(), newDoctor())
 	return root
+}
+
+// newHelp is cobra's own but for its exit code: a mistyped line must not read as "good" to git bisect run.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return fmt.Errorf("help: there is no command %q", strings.Join(args, " "))
+			}
+			return c.Help()
+		},
+	}
 }

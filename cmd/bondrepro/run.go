@@ -19,11 +19,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// verdictCodes maps verdicts to the exit-code table.
-var verdictCodes = map[result.Verdict]int{
-	result.Good:         exitcode.Good,
-	result.Bad:          exitcode.Bad,
-	result.Inconclusive: exitcode.CannotTell,
+// codeOf maps a verdict to the exit-code table; what is no verdict tells nothing.
+func codeOf(v result.Verdict) int {
+	switch v {
+	case result.Good:
+		return exitcode.Good
+	case result.Bad:
+		return exitcode.Bad
+	}
+	return exitcode.CannotTell
 }
 
 func newRun(verdict *int) *cobra.Command {
@@ -89,7 +93,7 @@ func run(c *cobra.Command, o reproducer.Options, output string, asJSON bool, ver
 	if err := writeOutput(output, r); err != nil {
 		return err
 	}
-	*verdict = verdictCodes[r.Judgement.Verdict]
+	*verdict = codeOf(r.Judgement.Verdict)
 	return printResult(stdout, r, asJSON)
 }
 
@@ -130,8 +134,12 @@ func checkOutput(name string) error {
 	if name == "" {
 		return nil
 	}
-	if st, err := os.Stat(name); err == nil && st.IsDir() {
+	st, err := os.Stat(name)
+	switch {
+	case err == nil && st.IsDir():
 		return fmt.Errorf("-o %s: it is a folder: name a file in it", name)
+	case err == nil && !st.Mode().IsRegular():
+		return fmt.Errorf("-o %s: it is no regular file; --json prints the result to standard output", name)
 	}
 	if err := unix.Access(filepath.Dir(name), unix.W_OK); err != nil {
 		return fmt.Errorf("-o %s: no file can be written to its folder: %w", name, err)

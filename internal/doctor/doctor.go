@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -114,7 +113,7 @@ func bootable() Check {
 			return c
 		}
 	}
-	if _, err := exec.LookPath("apt-get"); err == nil {
+	if _, err := osrun.Look("apt-get"); err == nil {
 		c.Found = "none in the cache; apt-get can fetch one"
 		c.Remedy = "run fetches it by itself; when the package lists are missing: apt-get update"
 		return c

@@ -39,7 +39,7 @@ const beatEvery = time.Second
 func Main(handlers map[string]Handler) {
 	debug.SetTraceback("crash")
 	if os.Getenv(stageVariable) == "" {
-		die(reexec())
+		refused(reexec())
 	}
 	die(run(handlers))
 }
@@ -54,6 +54,16 @@ func reexec() error {
 	return fmt.Errorf("execute /proc/self/exe: %w", unix.Exec("/proc/self/exe", os.Args, os.Environ()))
 }
 
+// kernelRefused is the exit code of a guest whose kernel lacks what our program needs to run at all: the host
+// must not take that for a fault of ours (vm, goDied).
+const kernelRefused = 3
+
+// refused is die for what the kernel does not let us do.
+func refused(err error) {
+	say("the kernel does not let the guest's program run: %v", err)
+	os.Exit(kernelRefused)
+}
+
 // die tells the console why and ends the machine: when PID 1 ends, the kernel panics, and with panic=-1
 // and -no-reboot QEMU exits.
 func die(err error) {
@@ -63,12 +73,12 @@ func die(err error) {
 
 func run(handlers map[string]Handler) error {
 	if err := mountAll(); err != nil {
-		return err
+		refused(err)
 	}
 	say("%s", guestproto.MarkUserspace)
 	port, err := openChannel(channelDevice)
 	if err != nil {
-		return err
+		refused(err)
 	}
 	manifest, err := readManifest(guestproto.ManifestPath)
 	if err != nil {
@@ -77,7 +87,7 @@ func run(handlers map[string]Handler) error {
 	problems := loadModules(manifest.Modules)
 	problems = append(problems, applySysctls(manifest.Sysctls)...)
 	if err := upLoopback(); err != nil {
-		return err
+		refused(err)
 	}
 	out := guestproto.NewWriter(port)
 	hello, err := describe(problems)

@@ -34,6 +34,7 @@ func AsFault(err error) *Fault {
 	var fault *Fault
 	var unsupported *bondctl.UnsupportedError
 	var refused *traffic.OptionError
+	var offload *bondctl.OffloadError
 	switch {
 	case err == nil:
 		return nil
@@ -41,7 +42,7 @@ func AsFault(err error) *Fault {
 		return fault
 	case errors.As(err, &unsupported):
 		return &Fault{Class: Unsupported, What: unsupported.What, Text: err.Error()}
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) || errors.As(err, &offload):
 		return &Fault{Class: Refused, Text: err.Error()}
 	}
 	return &Fault{Class: Failed, Text: err.Error()}

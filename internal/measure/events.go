@@ -10,6 +10,7 @@ import (
 
 	"bondrepro/reproducer/result"
 
+	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -18,13 +19,21 @@ import (
 // what happens between two of them.
 type listener struct {
 	socket *nl.NetlinkSocket
-	slaves []int // ifindex
+	known  known
 	stop   chan struct{}
 	done   sync.WaitGroup
 
 	mu     sync.Mutex
 	events []heard
-	lost   bool
+	failed error // why not all was heard
+}
+
+// known is the state of the bond that notifications are held against: one that changes nothing is no event.
+type known struct {
+	bond   int   // ifindex
+	slaves []int // ifindex
+	up     []bool
+	active int // ifindex of the active slave, 0 for none
 }
 
 type heard struct {
@@ -33,7 +42,7 @@ type heard struct {
 }
 
 // listen subscribes in the calling thread's namespace and reads until close.
-func listen(slaves []int) (*listener, error) {
+func listen(k known) (*listener, error) {
 	socket, err := nl.Subscribe(unix.NETLINK_ROUTE, unix.RTNLGRP_LINK, unix.RTNLGRP_TC)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to link and tc notifications: %w", err)
@@ -42,28 +51,23 @@ func listen(slaves []int) (*listener, error) {
 		socket.Close()
 		return nil, fmt.Errorf("subscribe to link and tc notifications: %w", err)
 	}
-	l := &listener{socket: socket, slaves: slaves, stop: make(chan struct{})}
+	l := &listener{socket: socket, known: k, stop: make(chan struct{})}
 	l.done.Go(l.read)
 	return l, nil
 }
 
 func (l *listener) read() {
-	up := make([]bool, len(l.slaves))
-	for i := range up {
-		up[i] = true // bondctl made sure
-	}
 	for {
 		messages, _, err := l.socket.Receive()
-		if errors.Is(err, unix.ENOBUFS) {
-			l.mu.Lock()
-			l.lost = true
-			l.mu.Unlock()
-		}
 		now := time.Now()
 		for _, m := range messages {
-			if e, ok := decodeNotification(m.Header.Type, m.Data, l.slaves, up); ok {
+			if e, ok := l.known.decode(unix.NlMsghdr(m.Header), m.Data); ok {
 				l.add(now, e)
 			}
+		}
+		if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			l.failed = fmt.Errorf("link and tc notifications: a change of a slave could have been missed: %w", err)
+			return
 		}
 		select {
 		case <-l.stop:
@@ -85,8 +89,8 @@ func (l *listener) close(began time.Time) ([]result.Event, error) {
 	close(l.stop)
 	l.done.Wait()
 	l.socket.Close()
-	if l.lost {
-		return nil, errors.New("the kernel dropped link or tc notifications: a change of a slave could have been missed")
+	if l.failed != nil {
+		return nil, l.failed
 	}
 	events := make([]result.Event, 0, len(l.events))
 	for _, h := range l.events {
@@ -98,33 +102,23 @@ func (l *listener) close(began time.Time) ([]result.Event, error) {
 
 const lowerUp = unix.IFF_UP | unix.IFF_LOWER_UP
 
-// decodeNotification turns an rtnetlink message about one of the slaves into an event. up holds each slave's
-// last state and is updated: a link message that changes nothing is no event.
-func decodeNotification(kind uint16, data []byte, slaves []int, up []bool) (result.Event, bool) {
+// decode turns an rtnetlink message about the bond or one of its slaves into an event, and takes note of it.
+func (k *known) decode(header unix.NlMsghdr, data []byte) (result.Event, bool) {
 	// ifinfomsg and tcmsg both have the ifindex at offset 4 (rtnetlink(7)); ifi_flags follow it.
-	if len(data) < 12 {
+	if len(data) < unix.SizeofIfInfomsg {
 		return result.Event{}, false
 	}
-	slave := slices.Index(slaves, int(int32(binary.NativeEndian.Uint32(data[4:]))))
+	ifindex := int(int32(binary.NativeEndian.Uint32(data[4:])))
+	if ifindex == k.bond && header.Type == unix.RTM_NEWLINK {
+		return k.bondChanged(header, data)
+	}
+	slave := slices.Index(k.slaves, ifindex)
 	if slave < 0 {
 		return result.Event{}, false
 	}
-	switch kind {
+	switch header.Type {
 	case unix.RTM_NEWLINK:
-		flags := binary.NativeEndian.Uint32(data[8:])
-		is := flags&lowerUp == lowerUp
-		if is == up[slave] {
-			return result.Event{}, false
-		}
-		up[slave] = is
-		if is {
-			return result.Event{Kind: result.EventLinkUp, Slave: slave, Text: "the slave is up with carrier again"}, true
-		}
-		why := "lost carrier"
-		if flags&unix.IFF_UP == 0 {
-			why = "was set down"
-		}
-		return result.Event{Kind: result.EventLinkDown, Slave: slave, Text: "the slave " + why}, true
+		return k.linkChanged(slave, binary.NativeEndian.Uint32(data[8:]))
 	case unix.RTM_DELLINK:
 		return result.Event{Kind: result.EventLinkDown, Slave: slave, Text: "the slave's interface was deleted"}, true
 	case unix.RTM_NEWQDISC:
@@ -133,6 +127,39 @@ func decodeNotification(kind uint16, data []byte, slaves []int, up []bool) (resu
 		return result.Event{Kind: result.EventQdiscReplaced, Slave: slave, Text: "a qdisc of the slave was deleted"}, true
 	}
 	return result.Event{}, false
+}
+
+func (k *known) linkChanged(slave int, flags uint32) (result.Event, bool) {
+	is := flags&lowerUp == lowerUp
+	if is == k.up[slave] {
+		return result.Event{}, false
+	}
+	k.up[slave] = is
+	if is {
+		return result.Event{Kind: result.EventLinkUp, Slave: slave, Text: "the slave is up with carrier again"}, true
+	}
+	why := "lost carrier"
+	if flags&unix.IFF_UP == 0 {
+		why = "was set down"
+	}
+	return result.Event{Kind: result.EventLinkDown, Slave: slave, Text: "the slave " + why}, true
+}
+
+func (k *known) bondChanged(header unix.NlMsghdr, data []byte) (result.Event, bool) {
+	link, err := netlink.LinkDeserialize(&header, data)
+	if err != nil {
+		return result.Event{}, false // not about its options
+	}
+	bond, ok := link.(*netlink.Bond)
+	if !ok || max(0, bond.ActiveSlave) == k.active {
+		return result.Event{}, false
+	}
+	k.active = max(0, bond.ActiveSlave)
+	text := "the bond has no active slave any more"
+	if k.active != 0 {
+		text = fmt.Sprintf("the bond's active slave is now number %d", slices.Index(k.slaves, k.active))
+	}
+	return result.Event{Kind: result.EventActiveSlave, Slave: -1, Text: text}, true
 }
 
 // carrierChanges is IFLA_CARRIER_CHANGES of an interface (Linux 3.15).

@@ -28,8 +28,6 @@ type Job struct {
 // Probe is what is known of a topology before anything is measured on it.
 type Probe struct {
 	Truesize int                 `json:"truesize"` // bytes a packet of the scenario is charged to its socket
-	SndBuf   int                 `json:"sndbuf"`   // as read back
-	Bond     result.BondState    `json:"bond"`
 	Slaves   []result.SlaveState `json:"slaves"`
 }
 

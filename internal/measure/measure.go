@@ -1,10 +1,12 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"bondrepro/bondctl"
@@ -71,13 +73,8 @@ func ProbeTopology(ctx context.Context, job Job) (probe Probe, err error) {
 	if probe.Truesize, err = traffic.MeasureTruesize(trafficConfig(job, p.state.Slaves[0].Ifindex)); err != nil {
 		return Probe{}, err
 	}
-	group, err := traffic.Open(trafficConfig(job, p.state.Ifindex))
-	if err != nil {
-		return Probe{}, err
-	}
-	probe.SndBuf = group.SndBuf()
-	probe.Bond, probe.Slaves = recorded(p.spec, p.state)
-	return probe, group.Close()
+	_, probe.Slaves = recorded(p.spec, p.state)
+	return probe, nil
 }
 
 // Measure runs the job: topology up, quiet, send and sample, drain, quiet, topology down.
@@ -116,14 +113,18 @@ type measurement struct {
 	completes []bool
 	rec       *result.Recording
 	outq      []int
-	maxOutq   []int // of each sender, in any poll
 }
 
 func (m *measurement) run(ctx context.Context) error {
 	if err := m.waitStill(ctx); err != nil {
 		return err
 	}
-	ears, err := listen(m.path.slaves)
+	active, err := m.place.client.ActiveSlave(m.place.spec.Name)
+	if err != nil {
+		return err
+	}
+	up := slices.Repeat([]bool{true}, len(m.path.slaves)) // bondctl made sure
+	ears, err := listen(known{bond: m.path.bond, slaves: m.path.slaves, up: up, active: active})
 	if err != nil {
 		return err
 	}
@@ -133,6 +134,7 @@ func (m *measurement) run(ctx context.Context) error {
 		return err
 	}
 	m.rec.Events = append(events, m.faults.made...)
+	slices.SortStableFunc(m.rec.Events, func(a, b result.Event) int { return cmp.Compare(a.AtMS, b.AtMS) })
 	return nil
 }
 
@@ -154,11 +156,6 @@ func (m *measurement) send(ctx context.Context) (began time.Time, err error) {
 		m.group.Wait()
 		close(ended)
 	}()
-	select {
-	case <-m.group.Began():
-	case <-ended:
-		return began, errors.New("no sender sent anything")
-	}
 	began = m.group.BeganAt()
 	s, err := m.sample(ctx, began, before, ended)
 	if err != nil {
@@ -171,18 +168,9 @@ func (m *measurement) send(ctx context.Context) (began time.Time, err error) {
 	if m.rec.Drain, err = m.drain(ctx, &before); err != nil {
 		return began, err
 	}
-	m.rec.Senders = m.accounts()
+	m.rec.Senders = m.group.Senders() // again: the last TX timestamps and completions have come
 	m.rec.After, err = m.path.snapshot()
 	return began, err
-}
-
-// accounts are the senders' own, taken after the drain, when the last TX timestamps and completions have come.
-func (m *measurement) accounts() []result.Sender {
-	senders := m.group.Senders()
-	for i := range senders {
-		senders[i].MaxOutq = m.maxOutq[senders[i].Index]
-	}
-	return senders
 }
 
 // sample polls until the senders have ended, and makes the faults.
@@ -190,7 +178,6 @@ func (m *measurement) sample(ctx context.Context, began time.Time, before readin
 	interval := m.job.Scenario.Sampling.Interval.D()
 	s := newSampler(before, int(m.job.Scenario.Traffic.Duration.D()/interval)+16)
 	now := copyReading(before)
-	m.maxOutq = make([]int, m.job.Scenario.Traffic.Senders)
 	var failure error
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
@@ -220,9 +207,8 @@ func (m *measurement) poll(began time.Time, s *sampler, now *reading) error {
 	}
 	m.outq = m.group.Outq(m.outq[:0])
 	var sum int64
-	for i, q := range m.outq {
+	for _, q := range m.outq {
 		sum += int64(q)
-		m.maxOutq[i] = max(m.maxOutq[i], q)
 	}
 	err := m.path.read(now)
 	if errors.Is(err, qdiscstat.ErrInterrupted) {
@@ -242,7 +228,7 @@ func (m *measurement) waitStill(ctx context.Context) error {
 	if err := m.path.read(&last); err != nil {
 		return err
 	}
-	_, err := poll(ctx, func() (bool, error) {
+	quiet, err := poll(ctx, func() (bool, error) {
 		if err := m.path.read(&now); err != nil {
 			return false, err
 		}
@@ -250,6 +236,9 @@ func (m *measurement) waitStill(ctx context.Context) error {
 		last = copyReading(now)
 		return still, nil
 	})
+	if err == nil && !quiet {
+		err = fmt.Errorf("%s was never quiet for %v before the run: something sends over it, or its counters move by themselves", bondName, settle)
+	}
 	return err
 }
 

@@ -41,10 +41,10 @@ func TestDecodeNotification(t *testing.T) {
 		{"qdisc deleted", unix.RTM_DELQDISC, message(8, 0), true, result.EventQdiscReplaced},
 		{"another interface's qdisc", unix.RTM_NEWQDISC, message(9, 0), true, ""},
 		{"a filter", unix.RTM_NEWTFILTER, message(8, 0), true, ""},
-		{"cut short", unix.RTM_NEWLINK, message(8, 0)[:11], true, ""},
+		{"cut short", unix.RTM_NEWLINK, message(8, 0)[:15], true, ""},
 	} {
-		state := []bool{true, c.was}
-		e, ok := decodeNotification(c.kind, c.data, []int{7, 8}, state)
+		k := known{bond: 5, slaves: []int{7, 8}, up: []bool{true, c.was}}
+		e, ok := k.decode(unix.NlMsghdr{Type: c.kind}, c.data)
 		if ok != (c.want != "") || e.Kind != c.want || (ok && e.Slave != 1) {
 			t.Errorf("%s: got %v %+v, want %q of slave 1", c.name, ok, e, c.want)
 		}
@@ -147,6 +147,7 @@ func TestAsFault(t *testing.T) {
 	}{
 		{fmt.Errorf("build: %w", &bondctl.UnsupportedError{What: "bonding", Err: unix.EOPNOTSUPP}), Unsupported},
 		{fmt.Errorf("open: %w", &traffic.OptionError{Field: "traffic.socket.sndbuf"}), Refused},
+		{fmt.Errorf("up: %w", &bondctl.OffloadError{Interface: "eth0", Feature: "gso"}), Refused},
 		{errors.New("netlink said no"), Failed},
 		{fmt.Errorf("again: %w", &Fault{Class: Refused, Text: "no"}), Refused},
 	} {

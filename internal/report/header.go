@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"bondrepro/reproducer/result"
@@ -24,7 +26,7 @@ func Header(cfg result.Config, host result.Host, guest *result.Guest, pf result.
 	line("scenario", sc.Name+": "+sc.Summary)
 	line("set", strings.Join(cfg.Set, ", "))
 	line("kernel", kernelText(cfg, host, guest))
-	for _, m := range moduleTexts(guest) {
+	for _, m := range moduleTexts(cfg, guest) {
 		line("module", m)
 	}
 	line("testbed", because(cfg.Testbed, cfg.TestbedWhy))
@@ -41,7 +43,10 @@ func Header(cfg result.Config, host result.Host, guest *result.Guest, pf result.
 }
 
 func kernelText(cfg result.Config, host result.Host, guest *result.Guest) string {
-	if guest == nil {
+	switch {
+	case guest == nil && cfg.Testbed == "vm":
+		return cfg.Kernel + " (it did not come up)"
+	case guest == nil:
 		return host.Kernel + " (running here)"
 	}
 	return fmt.Sprintf("%s, build id %s%s", guest.Kernel, orUnknown(guest.BuildID), asked(cfg.Kernel))
@@ -62,11 +67,14 @@ func orUnknown(s string) string {
 }
 
 // moduleTexts are the swapped modules, and those that could not be proven.
-func moduleTexts(guest *result.Guest) []string {
-	if guest == nil {
-		return nil
-	}
+func moduleTexts(cfg result.Config, guest *result.Guest) []string {
 	var out []string
+	if guest == nil {
+		for _, name := range slices.Sorted(maps.Keys(cfg.Modules)) {
+			out = append(out, name+" from "+cfg.Modules[name])
+		}
+		return out
+	}
 	for _, m := range guest.Modules {
 		if !m.Swapped && m.Proven {
 			continue

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostFacts reads what this machine is; what can't be read stays empty.
-func hostFacts() result.Host {
+// HostFacts reads what this machine is; what can't be read stays empty.
+func HostFacts() result.Host {
 	h := result.Host{CPUs: runtime.NumCPU()}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {

@@ -42,6 +42,8 @@ const (
 	spareTime = 60 * time.Second
 	// wireQuiet is how long the lines must bring nothing before a run's count is closed.
 	wireQuiet = 100 * time.Millisecond
+	// idleLimit is how long they may go on: a full ring and queue on a slow line take some seconds.
+	idleLimit = 30 * time.Second
 )
 
 // guestVM is a booted kernel whose slaves' other ends are in this process.
@@ -88,7 +90,7 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guestVM{lacks: lacks, host: hostFacts(), pcap: pcap}
+	g := &guestVM{lacks: lacks, host: HostFacts(), pcap: pcap}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Close())
@@ -122,9 +124,11 @@ func modulesFor(k *kernel.Kernel, o Options) (modules []kernel.Module, lacks []s
 		}
 	}
 	for _, name := range usefulModules {
-		if k.Has(name) {
+		_, known := k.BuiltIn(name)
+		switch {
+		case k.Has(name):
 			names = append(names, name)
-		} else {
+		case known: // else it may be built in: the kernel itself will tell
 			lacks = append(lacks, name)
 		}
 	}
@@ -165,6 +169,9 @@ func describe(k *kernel.Kernel, modules []kernel.Module, m *vm.Machine) (result.
 	}
 	for _, given := range modules {
 		loaded, ok := hello.Module(given.Name)
+		if !ok && builtIn(hello, given.Name) {
+			continue
+		}
 		if !ok {
 			return g, &KernelError{Reason: fmt.Sprintf("the module %s was given to the guest but is not loaded there", given.Name)}
 		}
@@ -177,6 +184,12 @@ func describe(k *kernel.Kernel, modules []kernel.Module, m *vm.Machine) (result.
 		})
 	}
 	return g, nil
+}
+
+// builtIn tells whether the guest found the module's code in the kernel already: a kernel without a modules.builtin
+// does not tell before it runs.
+func builtIn(hello guestproto.Hello, module string) bool {
+	return slices.ContainsFunc(hello.Problems, func(p guestproto.Problem) bool { return p.Module == module && p.AlreadyThere })
 }
 
 // problem decides what a module or sysctl that did not go in as asked means.
@@ -219,7 +232,18 @@ func (g *guestVM) Probe(ctx context.Context, job measure.Job) (measure.Probe, er
 	if err != nil {
 		return probe, err
 	}
-	return probe, w.WaitIdle(ctx, wireQuiet)
+	return probe, g.waitIdle(ctx)
+}
+
+// waitIdle waits until the lines bring nothing more. A guest that goes on sending after its run is not well.
+func (g *guestVM) waitIdle(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, idleLimit)
+	defer cancel()
+	err := g.machine.Wire().WaitIdle(limited, wireQuiet)
+	if err != nil && ctx.Err() == nil {
+		return &KernelError{Reason: fmt.Sprintf("the guest still sends %v after its run ended: %v", idleLimit, err), Err: err}
+	}
+	return err
 }
 
 func openLines(n int) []float64 { return slices.Repeat([]float64{math.Inf(1)}, n) }
@@ -234,8 +258,8 @@ func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 	if err := g.call(ctx, measure.KindMeasure, job, &rec); err != nil {
 		return rec, err
 	}
-	if err := w.WaitIdle(ctx, wireQuiet); err != nil {
-		return rec, fmt.Errorf("the lines did not fall quiet after the run: %w", err)
+	if err := g.waitIdle(ctx); err != nil {
+		return rec, err
 	}
 	wire := w.End()
 	wire.Slaves = wire.Slaves[:len(job.Slaves)]
@@ -245,10 +269,17 @@ func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 
 // call has the guest do a job; its refusals come back as *measure.Fault.
 func (g *guestVM) call(ctx context.Context, kind string, job measure.Job, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, job.Scenario.Traffic.Duration.D()+spareTime)
+	limit := job.Scenario.Traffic.Duration.D() + spareTime
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var reply measure.Reply
-	if err := g.machine.Call(ctx, kind, job, &reply, nil); err != nil {
+	err := g.machine.Call(ctx, kind, job, &reply, nil)
+	switch {
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return &KernelError{Reason: fmt.Sprintf("the guest did not finish to %s within %v", kind, limit), Err: err}
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return classify(err)
 	}
 	if reply.Fault != nil {

@@ -147,14 +147,8 @@ func (g *Group) Start(ctx context.Context) {
 	close(g.begin)
 }
 
-// Began is closed at the moment of the first send.
-func (g *Group) Began() <-chan struct{} { return g.begin }
-
-// BeganAt is that moment. It is known once Began is closed.
+// BeganAt is the moment of the first send. It is known once Start has returned.
 func (g *Group) BeganAt() time.Time { return g.clock.wall(g.start) }
-
-// SndBuf is the send buffer of each socket in bytes, as SO_SNDBUF reads back.
-func (g *Group) SndBuf() int { return g.senders[0].sndbuf }
 
 // Outq appends to dst[:0] the bytes each sender's socket is charged for now (SIOCOUTQ), and returns it. It allocates
 // nothing when dst has room for all senders.

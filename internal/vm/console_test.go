@@ -56,24 +56,27 @@ func TestEnded(t *testing.T) {
 	tests := []struct {
 		name    string
 		exit    error
+		wrote   string // by QEMU
 		console string
 		is      any
 		text    string
 	}{
-		{"killed", errors.New("ended by signal 9 (killed)"), bootText, new(*QEMUError), "QEMU failed: ended by signal 9"},
-		{"panic while loading", nil, bootText + "[    2.0] Kernel panic - not syncing: Fatal exception\n", new(*KernelError),
+		{"killed", errors.New("ended by signal 9 (killed)"), "", bootText, new(*QEMUError), "QEMU failed: ended by signal 9"},
+		{"killed softly", nil, "warning\nqemu: terminating on signal 15 from pid 7 (x)\n", bootText, new(*QEMUError), "QEMU failed: qemu: terminating on signal 15"},
+		{"panic while loading", nil, "", bootText + "[    2.0] Kernel panic - not syncing: Fatal exception\n", new(*KernelError),
 			"panicked (Kernel panic - not syncing: Fatal exception) while it loaded module bonding"},
-		{"panic later", nil, bootText + "bondrepro: modules loaded\n[    2.0] Kernel panic - not syncing: Fatal exception\n", new(*KernelError),
+		{"panic later", nil, "", bootText + "bondrepro: modules loaded\n[    2.0] Kernel panic - not syncing: Fatal exception\n", new(*KernelError),
 			"panicked (Kernel panic - not syncing: Fatal exception); the console"},
-		{"oops and reset", nil, "[    2.0] Oops: 0000 [#1] SMP\n", new(*KernelError), "reset the machine after it said: Oops: 0000"},
-		{"silent reset", nil, "", new(*KernelError), "reset the machine without a word (the console is empty)"},
-		{"our exit 1", nil, initDied + "0x00000100\n", new(*GuestError), "our program in the guest died"},
-		{"our abort", nil, initDied + "0x00000086\n", new(*GuestError), "our program in the guest died"},
-		{"killed by the kernel", nil, initDied + "0x0000000b\n", new(*KernelError), "panicked"},
+		{"oops and reset", nil, "", "[    2.0] Oops: 0000 [#1] SMP\n", new(*KernelError), "reset the machine after it said: Oops: 0000"},
+		{"silent reset", nil, "", "", new(*KernelError), "reset the machine without a word (the console is empty)"},
+		{"our exit 1", nil, "", initDied + "0x00000100\n", new(*GuestError), "our program in the guest died"},
+		{"our abort", nil, "", initDied + "0x00000086\n", new(*GuestError), "our program in the guest died"},
+		{"the kernel lacks what we need", nil, "", initDied + "0x00000300\n", new(*KernelError), "panicked"},
+		{"killed by the kernel", nil, "", initDied + "0x0000000b\n", new(*KernelError), "panicked"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := ended(tt.exit, show(t, tt.console))
+			err := ended(tt.exit, tt.wrote, show(t, tt.console))
 			if !errors.As(err, tt.is) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("got %T: %v", err, err)
 			}

@@ -83,9 +83,16 @@ func withConsole(text, console string) string {
 // would be Go's to catch: when it kills, the kernel is not well.
 var goDied = []string{"exitcode=0x00000100", "exitcode=0x00000200", "exitcode=0x00000006", "exitcode=0x00000086"}
 
+// killedSoftly is what QEMU writes before it ends with exit code 0 on SIGTERM, SIGINT or SIGHUP (softmmu/runstate.c).
+const killedSoftly = "terminating on signal"
+
 // ended explains the end of QEMU that nobody asked for. exit is how it ended, nil for exit code 0: with
-// -no-reboot that is a guest which rebooted, as panic=-1 makes it do.
-func ended(exit error, c consoleState) error {
+// -no-reboot that is a guest which rebooted, as panic=-1 makes it do, unless what QEMU wrote says that it was
+// killed.
+func ended(exit error, wrote string, c consoleState) error {
+	if exit == nil && strings.Contains(wrote, killedSoftly) {
+		exit = errors.New(lastLine(wrote))
+	}
 	if exit != nil {
 		return &QEMUError{Err: exit, Console: c.tail}
 	}
@@ -97,6 +104,11 @@ func ended(exit error, c consoleState) error {
 		}
 	}
 	return &KernelError{Reason: during(failure(c), c.mark), Console: c.tail}
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
 func failure(c consoleState) string {
@@ -121,7 +133,7 @@ func during(reason, mark string) string {
 func noHello(limit fmt.Stringer, c consoleState) error {
 	reason := fmt.Sprintf("hung: no word from the guest's program within %v", limit)
 	switch {
-	case c.mark == "" && c.panic != "":
+	case c.panic != "":
 		reason = "panicked (" + c.panic + ")"
 	case c.mark == "":
 		reason = fmt.Sprintf("reached no userspace in %v", limit)

@@ -192,7 +192,7 @@ func (m *Machine) watch(ctx context.Context, shown <-chan struct{}) {
 	case ctx.Err() != nil:
 		m.die(context.Cause(ctx))
 	default:
-		m.die(ended(m.process.Wait(), m.console.state()))
+		m.die(ended(m.process.Wait(), m.process.Tail(), m.console.state()))
 	}
 }
 
@@ -310,6 +310,7 @@ func (m *Machine) Close() error {
 	select {
 	case <-m.process.Done():
 	case <-time.After(closeLimit):
+		m.die(ErrClosed)
 		return fmt.Errorf("close the machine: QEMU (process %d) did not end within %v of SIGKILL", m.process.Pid(), closeLimit)
 	}
 	m.channel.Close()
