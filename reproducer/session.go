@@ -73,12 +73,20 @@ func Open(ctx context.Context, options Options) (*Session, error) {
 	s.place, err = testbed.OpenVM(ctx, testbed.Options{
 		Kernel: options.Kernel, ModulesDir: options.ModulesDir, Modules: options.Modules, QEMU: options.QEMU,
 		Pcap: options.Pcap, NICs: options.Scenario.Topology.Slaves.Count,
-		Qdiscs: qdiscs(options.Scenario), Progress: options.Progress,
+		LinkSpeed: linkSpeed(options.Scenario), Qdiscs: qdiscs(options.Scenario), Progress: options.Progress,
 	})
 	if err != nil {
 		return s, fromPlace(err)
 	}
 	return s, s.settle(ctx)
+}
+
+// linkSpeed is what the NICs claim: 802.3ad takes no slave of unknown speed (bond_3ad.c, __get_link_speed).
+func linkSpeed(sc scenarios.Scenario) int {
+	if sc.Topology.Bond.Mode == "802.3ad" {
+		return 10000
+	}
+	return 0
 }
 
 // qdiscs are the kinds the arms give their slaves.

@@ -48,15 +48,15 @@ The kernel under test boots in QEMU; nothing on this machine is changed and no r
   bondrepro run bond-multicast-tx --module bonding=./bonding.ko -o result.json`,
 		Args: oneScenario,
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			if err := checkRunFlags(c, o, output); err != nil {
+				return err
+			}
 			if o.Scenario, err = loadScenario(args[0], sets); err != nil {
 				return err
 			}
 			o.Set = sets
 			o.Version = version
 			if o.Modules, err = moduleFiles(modules); err != nil {
-				return err
-			}
-			if err := checkOutput(output); err != nil {
 				return err
 			}
 			return run(c, o, output, asJSON, verdict)
@@ -126,6 +126,20 @@ func moduleFiles(flags []string) (map[string]string, error) {
 		files[name] = file
 	}
 	return files, nil
+}
+
+// checkRunFlags refuses what would be found out only after the measurement, or, like an unset variable of a script,
+// never.
+func checkRunFlags(c *cobra.Command, o reproducer.Options, output string) error {
+	for _, name := range []string{"kernel", "modules", "qemu", "pcap", "output", "testbed"} {
+		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s is empty: give it a value or leave it out", name)
+		}
+	}
+	if output != "" && output == o.Pcap {
+		return fmt.Errorf("-o and --pcap name the same file: %s", output)
+	}
+	return checkOutput(output)
 }
 
 // checkOutput makes sure, before anything is measured, that the file can be written; nothing is left behind by a

@@ -49,7 +49,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		},
 	}
 	cmd.Flags().DurationVarP(&o.interval, "interval", "i", 0, "poll at this interval, for example 100ms")
-	cmd.Flags().IntVarP(&o.count, "count", "c", 0, "stop after so many polls (with -i; 0: until a signal)")
+	cmd.Flags().IntVarP(&o.count, "count", "c", 0, "stop after so many polls (with -i; without: until a signal)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one line of JSON for each qdisc of each poll")
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SetArgs(args)

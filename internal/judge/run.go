@@ -29,7 +29,7 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 	switch failed := failedExpectation(j.Expect); {
 	case !j.Valid:
 		j.Verdict = result.Inconclusive
-		j.Diagnosis = append(remarks, bad...)
+		j.Diagnosis = append(remarks, unproven(bad)...)
 	case len(bad) > 0:
 		j.Verdict, j.Cause = result.Bad, cause
 		j.Diagnosis = append(bad, remarks...)
@@ -45,6 +45,15 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 		j.Diagnosis = append([]result.Finding{throttled(f)}, remarks...)
 	}
 	return j
+}
+
+// unproven says of findings that the run they were made in does not count: a guard failed, which may be why they
+// were made.
+func unproven(found []result.Finding) []result.Finding {
+	for i := range found {
+		found[i].Text = "In a run that does not count, so it proves nothing: " + found[i].Text
+	}
+	return found
 }
 
 // badFindings are all mechanisms that make the run BAD, first the one that decides, with its cause.

@@ -115,7 +115,7 @@ func slaveNames(macs []string) ([]string, error) {
 	for _, mac := range macs {
 		i := indexMAC(interfaces, mac)
 		if i < 0 {
-			return nil, fmt.Errorf("no interface has the address %s: is the NIC's driver loaded?", mac)
+			return nil, fmt.Errorf("no interface has the address %s: this kernel has no driver for the NIC (virtio_net)", mac)
 		}
 		names = append(names, interfaces[i].Name)
 	}

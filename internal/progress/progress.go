@@ -22,7 +22,8 @@ type Shower struct {
 
 // New shows on f, as a terminal where it is one.
 func New(f *os.File) *Shower {
-	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {
+	// A terminal that does not know its width has no line to redraw.
+	if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err != nil || size.Col == 0 {
 		return Lines(f)
 	}
 	return spinner(f)
@@ -48,7 +49,7 @@ func spinner(w io.Writer) *Shower {
 		show: func(t string) { text.Store(t) },
 		start: func() {
 			pool = mpb.New(mpb.WithOutput(w), mpb.WithRefreshRate(120*time.Millisecond))
-			bar = pool.New(0, mpb.SpinnerStyle(), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			bar = pool.New(0, mpb.SpinnerStyle().PositionLeft(), mpb.BarWidth(2), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
 				return fmt.Sprintf("%3.0f s  %s", time.Since(began).Seconds(), text.Load())
 			})))
 		},

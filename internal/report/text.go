@@ -94,10 +94,10 @@ func armText(b *strings.Builder, s shown) {
 	ledger(b, j.Ledger)
 	section(b, title+": guards (all must hold for the run to count)")
 	for _, g := range j.Guards {
-		wrap(b, fmt.Sprintf("  %-13s %-7s", g.Name, guardWord(g)), g.Evidence)
+		wrap(b, fmt.Sprintf("  %-13s %-8s", g.Name, guardWord(g)), g.Evidence)
 	}
 	if !j.Oracle.Available {
-		wrap(b, fmt.Sprintf("  %-13s %-7s", "uncharged", "unknown"), " "+j.Oracle.Why)
+		wrap(b, fmt.Sprintf("  %-13s %-8s", "uncharged", "unknown"), j.Oracle.Why)
 	}
 	if len(j.Expect) > 0 && s.arm.Name == armTest {
 		section(b, title+": expectations")

@@ -37,6 +37,7 @@ type Options struct {
 	QEMU       string            // program; empty: qemu-system-x86_64 from $PATH
 	Pcap       string            // file for every frame at the wire; empty: none
 	NICs       int
+	LinkSpeed  int               // Mbit/s that the NICs claim; 0: none, which 802.3ad does not take
 	Qdiscs     []string          // of the slaves, so that their modules are there
 	Progress   func(text string) // what is being done; never nil
 }

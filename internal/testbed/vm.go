@@ -50,6 +50,7 @@ const (
 type guestVM struct {
 	machine  *vm.Machine
 	nics     int
+	bare     bool // a kernel that came without any module or list of what is built in
 	guest    result.Guest
 	host     result.Host
 	lacks    []string
@@ -99,7 +100,7 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	o.Progress("booting " + k.Release)
 	g.machine, err = vm.Start(ctx, vm.Config{
 		Image: k.Image, Self: self, Modules: modules, ModuleParams: moduleParams, Sysctls: sysctls,
-		NICs: o.NICs, QEMU: o.QEMU, Progress: o.Progress,
+		NICs: o.NICs, LinkSpeed: o.LinkSpeed, QEMU: o.QEMU, Progress: o.Progress,
 	})
 	if err != nil {
 		return nil, err
@@ -111,6 +112,8 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	}
 	g.host.QEMU = g.machine.QEMUVersion()
 	g.nics = o.NICs
+	_, known := k.BuiltIn("bonding")
+	g.bare = len(modules) == 0 && !known
 	g.guest, err = describe(k, modules, g.machine)
 	return g, err
 }
@@ -229,6 +232,10 @@ func (g *guestVM) Probe(ctx context.Context, job measure.Job) (measure.Probe, er
 	var probe measure.Probe
 	err := g.call(ctx, measure.KindProbe, job, &probe)
 	w.SetRates(openLines(g.nics))
+	var fault *measure.Fault
+	if g.bare && errors.As(err, &fault) {
+		return probe, &UsageError{Err: fmt.Errorf("%w; the kernel came without modules: unless all it needs is built in, give --modules DIR", err)}
+	}
 	if err != nil {
 		return probe, err
 	}
