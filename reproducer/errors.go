@@ -36,14 +36,12 @@ func fromPlace(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &fault) && fault.Class == measure.Refused:
+	case errors.As(err, &usage), errors.As(err, &fault) && fault.Class == measure.Refused:
 		return &UsageError{Err: err}
 	case errors.As(err, &fault):
 		return &KernelError{Reason: fault.Text, Err: err}
 	case errors.As(err, &kernel):
 		return &KernelError{Reason: kernel.Reason, Err: err}
-	case errors.As(err, &usage):
-		return &UsageError{Err: err}
 	}
 	return err
 }

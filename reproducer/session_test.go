@@ -152,6 +152,7 @@ func TestExperimentErrors(t *testing.T) {
 	}{
 		{&measure.Fault{Class: measure.Refused, Text: "traffic.socket.gso: 4 can't be had"}, exitcode.Usage},
 		{&testbed.UsageError{Err: errors.New("no kernel")}, exitcode.Usage},
+		{&testbed.UsageError{Err: &measure.Fault{Class: measure.Failed, Text: "no NIC; give --modules"}}, exitcode.Usage},
 		{errors.New("QEMU failed"), exitcode.Usage},
 		{&exitcode.Error{Code: exitcode.Panicked, Err: errors.New("our program in the guest died")}, exitcode.Panicked},
 	} {

@@ -3,6 +3,7 @@ package acceptance
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -159,6 +160,20 @@ func hopNamed(sign int64) check {
 
 // findings is the diagnosis in one string.
 func findings(r *result.Result) string { return fmt.Sprintf("%+v", r.Judgement.Diagnosis) }
+
+// heard: each run of the test arm heard these events from the kernel.
+func heard(kinds ...string) check {
+	return func(t *testing.T, r *result.Result) {
+		t.Helper()
+		for i, run := range arm(t, r, "test").Runs {
+			for _, kind := range kinds {
+				if !slices.ContainsFunc(run.Recording.Events, func(e result.Event) bool { return e.Kind == kind }) {
+					t.Errorf("test arm, run %d: events %+v, want one of kind %s", i, run.Recording.Events, kind)
+				}
+			}
+		}
+	}
+}
 
 // guardTripped: the guard failed in a run of the test arm, and no run counted.
 func guardTripped(name string) check {

@@ -21,9 +21,9 @@ func TestSignals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.signal.String(), func(t *testing.T) {
-			tmp, pcap := shortTemp(t), filepath.Join(t.TempDir(), "wire.pcap")
+			tmp, pcap, results := shortTemp(t), filepath.Join(t.TempDir(), "wire.pcap"), t.TempDir()
 			in := start(t, tmp, nil, "run", "bond-multicast-tx", "--testbed", "vm", "--kernel", kernelDeb,
-				"--pcap", pcap, "--set", "topology.slaves.line_rate=100mbit")
+				"--pcap", pcap, "-o", filepath.Join(results, "result.json"), "--set", "topology.slaves.line_rate=100mbit")
 			// 4 MiB are a third of a second at that rate.
 			flowing := func() bool {
 				info, err := os.Stat(pcap)
@@ -52,6 +52,9 @@ func TestSignals(t *testing.T) {
 				}
 			}
 			nothingLeft(t, tmp)
+			if files, err := os.ReadDir(results); err != nil || len(files) > 0 {
+				t.Errorf("beside the result that was never reached there are %v (%v)", files, err)
+			}
 		})
 	}
 }

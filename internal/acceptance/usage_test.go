@@ -16,6 +16,7 @@ func TestUsage(t *testing.T) {
 	}
 	builtIn := append(tree(t, builtInBonding), "--module", "bonding="+mutant("orphan"))
 	stock := []string{"--kernel", kernelDeb}
+	bare := tree(t, withoutNetem)[:2] // --kernel IMAGE, its modules left out
 	tests := []struct {
 		name string
 		what string // scenario or file
@@ -30,6 +31,7 @@ func TestUsage(t *testing.T) {
 		{name: "impossible value", what: "bond-multicast-tx", args: append(set("traffic.senders=0"), stock...), says: `senders`},
 		{name: "no QEMU", what: "bond-multicast-tx", args: stock, env: []string{"PATH=/nonexistent"}, says: `(?i)qemu`},
 		{name: "a file that is no kernel", what: "bond-multicast-tx", args: []string{"--kernel", "../../LICENSE"}, says: `LICENSE`},
+		{name: "an image without its modules", what: "bond-multicast-tx", args: bare, says: `--modules DIR`},
 		{name: "no such kernel file", what: "bond-multicast-tx", args: []string{"--kernel", "/nonexistent/vmlinuz"}, says: `/nonexistent/vmlinuz`},
 		{name: "no such module file", what: "bond-multicast-tx", args: append([]string{"--module", "bonding=/nonexistent.ko"}, stock...), says: `/nonexistent\.ko`},
 	}
