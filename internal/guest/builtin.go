@@ -9,8 +9,6 @@ import (
 
 	"bondrepro/internal/guestproto"
 	"bondrepro/internal/osrun"
-
-	"golang.org/x/sys/unix"
 )
 
 // execute runs a program of the guest's file system. Its exit code is part of the reply; only a program that
@@ -40,14 +38,4 @@ func (n *notes) Write(b []byte) (int, error) {
 	defer n.mu.Unlock()
 	n.notify(guestproto.NoteOutput, guestproto.Output{Data: b})
 	return len(b), nil
-}
-
-func echo(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
-	return body, nil
-}
-
-// poweroff never replies: the end of the machine is the answer.
-func poweroff(context.Context, json.RawMessage, func(string, any)) (any, error) {
-	unix.Sync()
-	return nil, fmt.Errorf("power off: %w", unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF))
 }

@@ -102,7 +102,7 @@ func run(handlers map[string]Handler) error {
 		return err
 	}
 	go beat(out)
-	all := map[string]Handler{guestproto.KindExec: execute, guestproto.KindEcho: echo, guestproto.KindPoweroff: poweroff}
+	all := map[string]Handler{guestproto.KindExec: execute}
 	maps.Copy(all, handlers)
 	s := &server{out: out, in: guestproto.NewReader(port), handlers: all, say: say, die: die}
 	return s.serve(context.Background())

@@ -183,3 +183,7 @@ func TestEndOfTheChannelEndsTheCall(t *testing.T) {
 	}
 	<-ended
 }
+
+func echo(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+	return body, nil
+}

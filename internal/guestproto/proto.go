@@ -109,12 +109,10 @@ type Output struct {
 	Data []byte `json:"data"`
 }
 
-// The kinds every guest serves, and the note of KindExec.
+// The kind every guest serves, and its note.
 const (
-	KindExec     = "exec"
-	KindPoweroff = "poweroff"
-	KindEcho     = "echo" // gives back its body: for measuring the channel
-	NoteOutput   = "output"
+	KindExec   = "exec"
+	NoteOutput = "output"
 )
 
 // What the guest writes to the kernel's log, each after MarkPrefix, so that the end of the console tells how far

@@ -289,9 +289,6 @@ func (m *Machine) BootMS() float64 { return m.bootMS }
 // most 20. A machine that goes on after them is suspicious.
 func (m *Machine) Complaints() []string { return m.console.said() }
 
-// Console is the console's last lines.
-func (m *Machine) Console() string { return m.console.state().tail }
-
 // closeLimit is how long Close waits for QEMU, which SIGKILL ends at once unless the host is in trouble.
 const closeLimit = 10 * time.Second
 
