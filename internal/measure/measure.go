@@ -100,7 +100,8 @@ func Measure(ctx context.Context, job Job) (rec result.Recording, err error) {
 		m.completes = append(m.completes, s.CountsCompletions)
 	}
 	m.faults = newFaults(job.Scenario, p.client, group, p.state.Slaves)
-	return rec, m.run(ctx)
+	err = m.run(ctx)
+	return rec, err
 }
 
 // measurement is one run on a topology that is up.
@@ -228,7 +229,7 @@ func (m *measurement) waitStill(ctx context.Context) error {
 	if err := m.path.read(&last); err != nil {
 		return err
 	}
-	quiet, err := poll(ctx, func() (bool, error) {
+	quiet, err := untilQuiet(ctx, func() (bool, error) {
 		if err := m.path.read(&now); err != nil {
 			return false, err
 		}
@@ -261,7 +262,7 @@ func (m *measurement) drain(ctx context.Context, before *reading) (result.Drain,
 	var now reading
 	var backlog uint32
 	var outq int
-	quiet, err := poll(ctx, func() (bool, error) {
+	quiet, err := untilQuiet(ctx, func() (bool, error) {
 		if err := m.path.read(&now); err != nil {
 			return false, err
 		}
@@ -277,8 +278,8 @@ func (m *measurement) drain(ctx context.Context, before *reading) (result.Drain,
 	return result.Drain{Quiet: quiet, TookMS: milliseconds(time.Since(start)), Backlog: backlog, Outq: outq}, err
 }
 
-// poll asks every 10 ms until the answer has been yes for the settle time, at most drainLimit long.
-func poll(ctx context.Context, ask func() (bool, error)) (bool, error) {
+// untilQuiet asks every 10 ms until the answer has been yes for the settle time, at most drainLimit long.
+func untilQuiet(ctx context.Context, ask func() (bool, error)) (bool, error) {
 	deadline := time.Now().Add(drainLimit)
 	since := time.Now()
 	for {
