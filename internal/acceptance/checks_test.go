@@ -3,6 +3,7 @@ package acceptance
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,6 +161,16 @@ func hopNamed(sign int64) check {
 
 // findings is the diagnosis in one string.
 func findings(r *result.Result) string { return fmt.Sprintf("%+v", r.Judgement.Diagnosis) }
+
+// reason: the judgement's reason matches the expression.
+func reason(expr string) check {
+	return func(t *testing.T, r *result.Result) {
+		t.Helper()
+		if !regexp.MustCompile(expr).MatchString(r.Judgement.Reason) {
+			t.Errorf("the reason %q does not match %s", r.Judgement.Reason, expr)
+		}
+	}
+}
 
 // heard: each run of the test arm heard these events from the kernel.
 func heard(kinds ...string) check {

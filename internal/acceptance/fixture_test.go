@@ -49,7 +49,11 @@ func unpack(without, builtin string) (kernelTree, error) {
 		return kernelTree{}, fmt.Errorf("%s holds images %v and module folders %v, want one of each", kernelDeb, images, modules)
 	}
 	tree := kernelTree{images[0], modules[0]}
-	if err := os.Remove(filepath.Join(tree.modules, without)); err != nil {
+	files, err := filepath.Glob(filepath.Join(tree.modules, without) + "*") // perhaps compressed
+	if err != nil || len(files) != 1 {
+		return tree, fmt.Errorf("%s: %s is %v, want one file (%v)", kernelDeb, without, files, err)
+	}
+	if err := os.Remove(files[0]); err != nil {
 		return tree, err
 	}
 	list, err := os.OpenFile(tree.modules+"/modules.builtin", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)

@@ -54,7 +54,7 @@ func check(rec result.Recording) string {
 		return fmt.Sprintf("the recording has %d slaves, but counters of %d before and of %d after the run", n, len(rec.Before.Slaves), len(rec.After.Slaves))
 	case len(rec.LineRate) != n:
 		return fmt.Sprintf("the recording has %d slaves, but %d line rates", n, len(rec.LineRate))
-	case len(rec.Series.Slaves) != n && len(rec.Series.AtMS) > 0:
+	case len(rec.Series.Slaves) != n && len(rec.Series.Slaves)+len(rec.Series.AtMS) > 0:
 		return fmt.Sprintf("the recording has %d slaves, but polls of %d", n, len(rec.Series.Slaves))
 	case rec.Wire != nil && len(rec.Wire.Slaves) != n:
 		return fmt.Sprintf("the recording has %d slaves, but %d lines at the wire", n, len(rec.Wire.Slaves))
@@ -89,6 +89,10 @@ func gather(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) *f
 			f.duplicates += int64(w.Duplicates)
 			f.reordered += int64(w.Reordered)
 		}
+	}
+	if !f.broadcast() {
+		// Only broadcast mode sends a packet out of several slaves.
+		f.duplicates, f.copiesSeen = f.duplicates+f.copiesSeen, 0
 	}
 	return f
 }

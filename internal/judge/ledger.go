@@ -104,11 +104,12 @@ func (h *hop) close() result.Hop {
 }
 
 func offeredHop(f *facts) result.Hop {
-	h := hop{Hop: result.Hop{Name: hopOffered, LeftSum: f.offered(), RightSum: f.offered(),
-		Left:  fmt.Sprintf("offered %d", f.offered()),
-		Right: fmt.Sprintf("ok %d + EAGAIN %d + ENOBUFS %d + other errors %d", f.ok, f.eagain, f.enobufs, f.other)}}
+	// Two counts of the sender's own: numbers it used up, and what became of each send.
+	h := hop{Hop: result.Hop{Name: hopOffered, LeftSum: f.seqs + f.eagain + f.other, RightSum: f.offered(),
+		Left:  fmt.Sprintf("numbers consumed %d + EAGAIN %d + other errors %d", f.seqs, f.eagain, f.other),
+		Right: fmt.Sprintf("ok %d + ENOBUFS %d + EAGAIN %d + other errors %d", f.ok, f.enobufs, f.eagain, f.other)}}
 	if f.hidden > 0 {
-		h.notes = append(h.notes, fmt.Sprintf("%d batches ended short: each hides one EAGAIN or ENOBUFS", f.hidden))
+		h.allow(0, f.hidden, fmt.Sprintf("%d batches ended short: each hides one EAGAIN or ENOBUFS and may have used up a number", f.hidden))
 	}
 	return h.close()
 }
@@ -208,6 +209,6 @@ func gapsHop(f *facts) result.Hop {
 func duplicatesHop(f *facts) result.Hop {
 	h := hop{Hop: result.Hop{Name: hopDuplicates, LeftSum: 0, RightSum: f.duplicates,
 		Left:  "expected 0",
-		Right: fmt.Sprintf("frames whose number was seen before on their line %d", f.duplicates)}}
+		Right: fmt.Sprintf("frames whose number was seen before %d", f.duplicates)}}
 	return h.close()
 }

@@ -38,7 +38,7 @@ func TestHops(t *testing.T) {
 		left, right int64
 		in          string // in its words or its note
 	}{
-		{hopOffered, 9327, 9327, "10 batches ended short"},
+		{hopOffered, 9337, 9327, "10 batches ended short"},
 		{hopInto, 9300, 9306, "up to 10 hidden ENOBUFS"},
 		{hopThrough, 9306, 9307, "netem's dropped 6 + backlog 1 - slaves' own 7"},
 		{hopDriver + " eth0", 9003, 9003, "dropped by the driver 5"},

@@ -52,6 +52,9 @@ func dropped(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause
 		return finding(result.OrphanedAsAsked, ev), result.CauseConfiguration, true
 	case f.broadcast() && f.unequalLines():
 		return finding(result.BroadcastClones, ev+"; lines of "+f.lineRates()), result.CauseConfiguration, true
+	case f.broadcast() && f.blockedShare() >= heldBack:
+		// The last copy is charged and holds the sender back at its own slave; any other slave that is late drops.
+		return finding(result.BroadcastClones, ev+fmt.Sprintf("; senders blocked %.1f %% of the time; lines of %s", 100*f.blockedShare(), f.lineRates())), result.CauseConfiguration, true
 	case f.pf.Exceeds && charged:
 		return finding(result.SndbufExceedsQueue, ev), result.CauseConfiguration, true
 	}

@@ -71,7 +71,12 @@ var runCases = []struct {
 		return p
 	}, want: want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.BroadcastClones, text: "lines of 60 Mbit/s, 100 Mbit/s"}},
 	{name: "broadcast on equal lines drops", plan: func() *plan { p := broadcast(stock()); p.drops = []int{300, 300}; return p },
-		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.DropsUnpredicted, text: "clones carry no charge"}},
+		want: want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.BroadcastClones, text: "senders blocked 85.0 %"}},
+	{name: "broadcast drops and nobody is held back", plan: func() *plan { p := broadcast(stock()); p.drops = []int{300, 300}; return p },
+		spoil: func(r *result.Recording) { r.Senders[0].BlockedMS = 0 },
+		want:  want{verdict: result.Bad, cause: result.CauseKernel, code: result.DropsUnpredicted, text: "clones carry no charge"}},
+	{name: "copies on another line outside broadcast mode", plan: stock, spoil: func(r *result.Recording) { r.Wire.Senders[0].Copies = 9 },
+		want: want{verdict: result.Inconclusive, guard: guardLedger, text: "9 duplicates"}},
 	{name: "lost uncounted behind the bond", plan: stock, spoil: lose(9),
 		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.LostUncounted, text: `remainder +9 at hop "through the bond"; at the wire 9 unexplained gaps`}},
 	{name: "many lost uncounted do not look orphaned", plan: stock, spoil: func(r *result.Recording) {

@@ -102,7 +102,7 @@ func armText(b *strings.Builder, s shown) {
 	if len(j.Expect) > 0 && s.arm.Name == armTest {
 		section(b, title+": expectations")
 		for _, e := range j.Expect {
-			wrap(b, fmt.Sprintf("  %-7s", expectWord(e)), " "+because(e.Expr, e.Note))
+			wrap(b, fmt.Sprintf("  %-8s", expectWord(e)), because(e.Expr, e.Note))
 		}
 	}
 	if len(s.arm.Runs) > 1 {

@@ -36,7 +36,7 @@ var Diagnoses = map[string]Diagnosis{
 	SndbufExceedsQueue: {"the send buffers together are larger than the queue",
 		"The sockets may have more packets in flight than a slave's queue and ring hold; each packet was charged, the kernel does what it was told."},
 	BroadcastClones: {"broadcast clones overflow the slower slave",
-		"Broadcast mode sends clones, which no socket is charged for, to all slaves but one; on unequal lines the slower slave drops."},
+		"Broadcast mode sends clones, which no socket is charged for, to all slaves but one; a slave that is slower than that one drops."},
 	DropsUnpredicted: {"slaves drop what their queue should hold",
 		"Slaves dropped packets although all that the sockets may have in flight fits a slave's queue."},
 	LostUncounted: {"packets lost, counted nowhere",
