@@ -18,7 +18,7 @@ const (
 )
 
 const (
-	heldBack  = 0.01 // share of the time blocked that counts as held back
+	heldBack  = 0.01 // share of the time blocked, or of the sends refused, that counts as held back
 	intoShare = 0.99 // of the packets sent must have entered the bond
 )
 
@@ -107,11 +107,12 @@ func (f *facts) heldBack() string {
 	if share := f.blockedShare(); share >= heldBack {
 		how = append(how, fmt.Sprintf("senders blocked %.1f %% of the time", 100*share))
 	}
+	few := int64(heldBack * float64(f.offered()))
 	for _, c := range []struct {
-		n    int64
-		text string
-	}{{f.eagain, "EAGAIN %d"}, {f.enobufs, "ENOBUFS %d"}, {f.hidden, "short batches %d"}, {f.qdiscDropped(), "slaves dropped %d"}} {
-		if c.n > 0 {
+		n, more int64
+		text    string
+	}{{f.eagain, few, "EAGAIN %d"}, {f.enobufs, few, "ENOBUFS %d"}, {f.hidden, few, "short batches %d"}, {f.qdiscDropped(), 0, "slaves dropped %d"}} {
+		if c.n > c.more {
 			how = append(how, fmt.Sprintf(c.text, c.n))
 		}
 	}
