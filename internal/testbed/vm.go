@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"bondrepro/internal/guestproto"
 	"bondrepro/internal/kernel"
 	"bondrepro/internal/measure"
 	"bondrepro/internal/vm"
@@ -119,7 +118,8 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	g.nics = o.NICs
 	_, known := k.BuiltIn("bonding")
 	g.bare = len(modules) == 0 && !known
-	g.guest, err = describe(k, modules, g.machine)
+	proven, err := prove(k.Release, k.BuildID(), modules, g.machine.Hello())
+	g.guest = describe(g.machine, proven)
 	return g, err
 }
 
@@ -156,63 +156,14 @@ func createPcap(name string) (*os.File, error) {
 	return f, nil
 }
 
-// describe is the proof: the guest's own account of what runs, against the files it was given.
-func describe(k *kernel.Kernel, modules []kernel.Module, m *vm.Machine) (result.Guest, error) {
+// describe is what booted.
+func describe(m *vm.Machine, modules []result.Module) result.Guest {
 	hello := m.Hello()
-	g := result.Guest{
+	return result.Guest{
 		Kernel: hello.Release, Version: strings.TrimSpace(hello.Version), BuildID: hello.BuildID,
 		Accelerator: m.Accelerator().Name, AcceleratorWhy: m.Accelerator().Why, CPUs: hello.CPUs,
-		MemoryMB: hello.MemoryMB, BootMS: m.BootMS(), Tainted: hello.Tainted,
+		MemoryMB: hello.MemoryMB, Modules: modules, BootMS: m.BootMS(), Tainted: hello.Tainted,
 	}
-	if hello.Release != k.Release {
-		return g, &KernelError{Reason: fmt.Sprintf("the guest runs %s, but the kernel given is %s", hello.Release, k.Release)}
-	}
-	if want := k.BuildID(); want != "" && hello.BuildID != "" && want != hello.BuildID {
-		return g, &KernelError{Reason: fmt.Sprintf("the guest's kernel has the build id %s, but the one given has %s", hello.BuildID, want)}
-	}
-	for _, p := range hello.Problems {
-		if err := problem(p, modules); err != nil {
-			return g, err
-		}
-	}
-	for _, given := range modules {
-		loaded, ok := hello.Module(given.Name)
-		if !ok && builtIn(hello, given.Name) {
-			continue
-		}
-		if !ok {
-			return g, &KernelError{Reason: fmt.Sprintf("the module %s was given to the guest but is not loaded there", given.Name)}
-		}
-		proven := given.BuildID != "" && loaded.BuildID == given.BuildID
-		if given.Swapped && !proven {
-			return g, &KernelError{Reason: fmt.Sprintf("the guest's %s has the build id %q, but the file %s has %q: it is not the module under test that runs", given.Name, loaded.BuildID, given.File, given.BuildID)}
-		}
-		g.Modules = append(g.Modules, result.Module{
-			Name: given.Name, File: given.File, BuildID: loaded.BuildID, Swapped: given.Swapped, Proven: proven,
-		})
-	}
-	return g, nil
-}
-
-// builtIn tells whether the guest found the module's code in the kernel already: a kernel without a modules.builtin
-// does not tell before it runs.
-func builtIn(hello guestproto.Hello, module string) bool {
-	return slices.ContainsFunc(hello.Problems, func(p guestproto.Problem) bool { return p.Module == module && p.AlreadyThere })
-}
-
-// problem decides what a module or sysctl that did not go in as asked means.
-func problem(p guestproto.Problem, modules []kernel.Module) error {
-	i := slices.IndexFunc(modules, func(m kernel.Module) bool { return m.Name == p.Module })
-	swapped := i >= 0 && modules[i].Swapped
-	switch {
-	case p.Sysctl != "":
-		return nil // a kernel without IPv6 has no sysctl to turn it off
-	case p.AlreadyThere && swapped:
-		return &UsageError{Err: fmt.Errorf("%s is built into this kernel: --module %s=%s can't take its place", p.Module, p.Module, modules[i].File)}
-	case p.AlreadyThere:
-		return nil
-	}
-	return &KernelError{Reason: p.Text}
 }
 
 func (g *guestVM) Guest() *result.Guest { return &g.guest }
