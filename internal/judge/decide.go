@@ -174,7 +174,7 @@ func goodUnless(cfg result.Config, t tally, c result.ControlJudgement) (result.V
 	case wanted && !c.Bad:
 		return result.Inconclusive, fmt.Sprintf("The test arm is clean, but so is the positive control, which must be BAD: %s.", c.Note)
 	}
-	s := fmt.Sprintf("The socket throttled the sender, nothing was dropped (%d of %d valid runs", t.clean, t.valid)
+	s := fmt.Sprintf("The socket throttled the sender, no qdisc dropped anything (%d of %d valid runs", t.clean, t.valid)
 	if c.Bad {
 		s += ", control BAD"
 	}

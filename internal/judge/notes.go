@@ -49,9 +49,12 @@ func (f *facts) tooSlow(guards []result.Guard) (string, bool) {
 
 // throttled is the finding of a good run.
 func throttled(f *facts) result.Finding {
-	ev := fmt.Sprintf("blocked %.1f %% of the time, nothing dropped", 100*f.blockedShare())
+	ev := fmt.Sprintf("blocked %.1f %% of the time, ", 100*f.blockedShare())
 	if f.eagain+f.hidden > 0 {
-		ev = fmt.Sprintf("blocked %.1f %% of the time, %d sends refused, nothing dropped", 100*f.blockedShare(), f.eagain+f.hidden)
+		ev += fmt.Sprintf("%d sends refused, ", f.eagain+f.hidden)
 	}
-	return finding(result.NoneFound, ev)
+	if n := f.driverDropped(); n > 0 {
+		return finding(result.NoneFound, ev+fmt.Sprintf("nothing dropped by a qdisc, %d by the driver", n))
+	}
+	return finding(result.NoneFound, ev+"nothing dropped")
 }

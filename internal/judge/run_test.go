@@ -274,7 +274,7 @@ var runCases = []struct {
 		r.After.Slaves[0].TxDropped = 5
 		r.Wire.Slaves[0].Ours -= 5
 		r.Wire.Senders[0].Unique -= 5
-	}, want: want{verdict: result.Good}},
+	}, want: want{verdict: result.Good, text: "nothing dropped by a qdisc, 5 by the driver"}},
 	{name: "netem's own drops", plan: asked, spoil: func(r *result.Recording) {
 		r.After.Into += 40
 		r.Senders[0].OK, r.Senders[0].Seqs = r.Senders[0].OK+40, r.Senders[0].Seqs+40

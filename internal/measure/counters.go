@@ -99,9 +99,9 @@ func (p *path) busy(before, now *reading, completes []bool) (backlog uint32, inD
 			backlog += q.Qlen
 		}
 		sent = diffs(before.slaves[i].leaves, now.slaves[i].leaves).Packets
-		done := now.slaves[i].link.TxPackets - before.slaves[i].link.TxPackets
-		if completes[i] && sent > done {
-			inDriver += sent - done
+		finished := done(now.slaves[i].link) - done(before.slaves[i].link)
+		if completes[i] && sent > finished {
+			inDriver += sent - finished
 		}
 	}
 	return backlog + now.netem.Qlen, inDriver

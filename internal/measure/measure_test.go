@@ -108,6 +108,7 @@ func TestBusy(t *testing.T) {
 		{"quiet", slaveAt(20, 5, 0, 20), true, 0, 0},
 		{"in the qdisc", slaveAt(20, 5, 3, 20), true, 3, 0},
 		{"in the ring", slaveAt(20, 5, 0, 17), true, 0, 3},
+		{"dropped by the driver", slaveReading{leaves: slaveAt(20, 5, 0, 0).leaves, link: counters.Link{TxPackets: 17, TxDropped: 3}}, true, 0, 0},
 		{"a driver that does not tell", slaveAt(20, 5, 0, 17), false, 0, 0},
 		{"frames that passed no qdisc", slaveAt(20, 5, 0, 25), true, 0, 0},
 	} {

@@ -42,6 +42,9 @@ func copyReading(r reading) reading {
 	return c
 }
 
+// done is what the driver is done with: sent, or dropped by itself. Neither is in flight any more.
+func done(l counters.Link) uint64 { return l.TxPackets + l.TxDropped }
+
 // add appends one poll.
 func (s *sampler) add(at time.Duration, outq int64, r *reading, orphan bool) {
 	s.series.AtMS = append(s.series.AtMS, milliseconds(at))
@@ -61,7 +64,7 @@ func (s *sampler) add(at time.Duration, outq int64, r *reading, orphan bool) {
 		c.Requeues = append(c.Requeues, s.sums[i].Requeues)
 		c.Qlen = append(c.Qlen, qlen)
 		c.Backlog = append(c.Backlog, backlog)
-		c.Completed = append(c.Completed, now.link.TxPackets-s.first.slaves[i].link.TxPackets)
+		c.Completed = append(c.Completed, done(now.link)-done(s.first.slaves[i].link))
 		last.leaves = append(last.leaves[:0], now.leaves...)
 		last.link = now.link
 	}

@@ -157,7 +157,7 @@ type SlaveSeries struct {
 	Qlen      []uint32 `json:"qlen"`
 	Backlog   []uint32 `json:"backlog"` // bytes
 	Requeues  []uint64 `json:"requeues"`
-	Completed []uint64 `json:"completed"` // tx_packets
+	Completed []uint64 `json:"completed"` // tx_packets + tx_dropped: what the driver is done with
 }
 
 // Wire is what arrived at the other end of the slaves.
