@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Netem is UnsupportedError.What of a kernel without it.
+const Netem = "netem"
+
 // EgressParent is where the filter that counts what enters the bond hangs: clsact's egress hook
 // (TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), include/uapi/linux/pkt_sched.h).
 const EgressParent uint32 = 0xfffffff3
@@ -98,7 +101,7 @@ func (c *Client) Orphan(ifindex int) error {
 	}
 	err := c.tc.Qdisc().Replace(netem)
 	if errors.Is(err, unix.ENOENT) {
-		return &UnsupportedError{What: "netem", Err: err}
+		return &UnsupportedError{What: Netem, Err: err}
 	}
 	return failed("tc qdisc replace netem", c.nameOf(ifindex), err)
 }

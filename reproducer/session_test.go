@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"bondrepro/bondctl"
 	"bondrepro/internal/exitcode"
 	"bondrepro/internal/measure"
 	"bondrepro/internal/testbed"
@@ -182,6 +183,13 @@ func TestWeakerControl(t *testing.T) {
 	pf := e.session.Preflight(sc)
 	if sc.Orphan != scenarios.OrphanNone || sc.Topology.Slaves.TxQueueLen != 8 || !pf.Exceeds || pf.Sum < 2*(8+256) {
 		t.Errorf("orphan %s, txqueuelen %d, %d senders, preflight %+v", sc.Orphan, sc.Topology.Slaves.TxQueueLen, sc.Traffic.Senders, pf)
+	}
+	// A kernel whose files do not tell shows it only when it is measured.
+	stock := answer{rec: recording(t, "stock", "test")}
+	p := &place{answers: []answer{stock, stock, {err: &measure.Fault{Class: measure.Unsupported, What: bondctl.Netem, Text: "this kernel has no netem"}}, stock}}
+	e = experimentAt(t, p)
+	if err := e.measure(t.Context()); err != nil || len(p.jobs) != 4 || p.jobs[3].Scenario.Topology.Slaves.TxQueueLen != 8 {
+		t.Errorf("netem was not there: %v after %d measurements", err, len(p.jobs))
 	}
 	e = experimentAt(t, &place{})
 	if sc, err = e.controlScenario(); err != nil || sc.Orphan != scenarios.OrphanNetem {

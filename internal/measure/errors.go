@@ -29,6 +29,12 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Text }
 
+// LacksNetem tells whether the measurement failed because the kernel has no netem.
+func LacksNetem(err error) bool {
+	var fault *Fault
+	return errors.As(err, &fault) && fault.Class == Unsupported && fault.What == bondctl.Netem
+}
+
 // AsFault classifies an error; nil stays nil.
 func AsFault(err error) *Fault {
 	var fault *Fault
