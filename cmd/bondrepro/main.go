@@ -65,7 +65,7 @@ func newRoot(verdict *int) *cobra.Command {
 		},
 	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newRun(verdict), newJudge(verdict), newList(), newShow(), newValidate(), newDoctor())
+	root.AddCommand(newRun(verdict), newJudge(verdict), newList(), newShow(), newValidate(), newSchema(), newDoctor())
 	return root
 }
 

@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Schema is the format of a scenario file as a JSON Schema (draft 2020-12), which editors complete and check with.
+// It is made from the types and from the tables of choices and ranges; rules about several fields at once only
+// Validate knows.
+func Schema() ([]byte, error) {
+	r := jsonschema.Reflector{
+		FieldNameTag: "yaml", Anonymous: true, DoNotReference: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
+	}
+	root := r.Reflect(&Scenario{})
+	root.Title = "A bondrepro scenario"
+	for _, c := range choices {
+		p, err := property(root, c.path)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range c.words {
+			p.Enum = append(p.Enum, w)
+		}
+	}
+	for _, b := range ranges {
+		p, err := property(root, b.path)
+		if err != nil {
+			return nil, err
+		}
+		if p.Type == "integer" || p.Type == "number" {
+			p.Minimum, p.Maximum = json.Number(number(b.min)), json.Number(number(b.max))
+		}
+	}
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("make the schema: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// property finds a field's schema by its path.
+func property(s *jsonschema.Schema, path string) (*jsonschema.Schema, error) {
+	for name := range strings.SplitSeq(path, ".") {
+		var ok bool
+		if s.Properties == nil {
+			return nil, fmt.Errorf("make the schema: %s has no properties", path)
+		}
+		if s, ok = s.Properties.Get(name); !ok {
+			return nil, fmt.Errorf("make the schema: there is no %s in %s", name, path)
+		}
+	}
+	return s, nil
+}
+
+func text(pattern, description string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: pattern, Description: description}
+}
+
+func either(forms ...*jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{OneOf: forms}
+}
+
+const (
+	decimal  = `[0-9]+(\.[0-9]+)?`
+	ratePart = decimal + `([kmgt]?bit|[kmg]?pps)`
+)
+
+// JSONSchema is the form of a duration.
+func (Duration) JSONSchema() *jsonschema.Schema {
+	return text(`^([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$`, "a duration: 100ms, 3s")
+}
+
+// JSONSchema is the form of a size.
+func (Size) JSONSchema() *jsonschema.Schema {
+	return either(
+		&jsonschema.Schema{Type: "integer", Minimum: "0"},
+		text(`^(off|`+decimal+`([KMG]iB|[kMG]?B)?)$`, "bytes: 212992, 64MiB, or off"),
+	)
+}
+
+// JSONSchema is the form of a switch. YAML 1.1 reads on and off as booleans; ours does not, and an editor may.
+func (Switch) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Description: "on or off"}
+}
+
+// JSONSchema is the form of a rate.
+func (Rate) JSONSchema() *jsonschema.Schema {
+	return text(`^(unpaced|off|`+ratePart+`)$`, "9gbit, 250kpps, or unpaced (max_pacing_rate: off)")
+}
+
+// JSONSchema is the form of line rates.
+func (LineRates) JSONSchema() *jsonschema.Schema {
+	one := text(`^`+decimal+`[kmgt]?bit$`, "a line rate: 100mbit")
+	return either(text(`^(auto|`+decimal+`[kmgt]?bit)$`, "auto, or a line rate for all slaves: 100mbit"), &jsonschema.Schema{Type: "array", Items: one})
+}
+
+// JSONSchema is the form of groups.
+func (Groups) JSONSchema() *jsonschema.Schema {
+	address := text(`^[0-9]+(\.[0-9]+){3}$`, "an IPv4 multicast address")
+	span := &jsonschema.Schema{
+		Type: "object", Properties: jsonschema.NewProperties(), Required: []string{"first", "count"},
+		AdditionalProperties: jsonschema.FalseSchema,
+	}
+	span.Properties.Set("first", address)
+	span.Properties.Set("count", &jsonschema.Schema{Type: "integer", Minimum: "1"})
+	return either(&jsonschema.Schema{Type: "array", Items: address, MinItems: ptr(uint64(1))}, span)
+}
+
+func ptr[T any](v T) *T { return &v }
