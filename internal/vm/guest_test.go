@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 
 // handlers are what the tests ask of the guest.
 var handlers = map[string]guest.Handler{
+	"echo": func(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) { return body, nil },
 	"count": func(_ context.Context, body json.RawMessage, notify func(string, any)) (any, error) {
 		var n int
 		if err := json.Unmarshal(body, &n); err != nil {
