@@ -225,7 +225,11 @@ func (c *Client) waitReady(ctx context.Context, spec Spec) error {
 	}
 }
 
-const lowerUp = unix.IFF_UP | unix.IFF_LOWER_UP
+// HasCarrier tells from an interface's flags (ifi_flags, rtnetlink(7)) whether it is up and its link is.
+func HasCarrier(flags uint32) bool {
+	const both = unix.IFF_UP | unix.IFF_LOWER_UP
+	return flags&both == both
+}
 
 func (c *Client) notReady(spec Spec) (string, error) {
 	for _, name := range append([]string{spec.Name}, spec.Slaves...) {
@@ -234,7 +238,7 @@ func (c *Client) notReady(spec Spec) (string, error) {
 			return "", failed("ip link show", name, err)
 		}
 		a := link.Attrs()
-		if a.RawFlags&lowerUp != lowerUp {
+		if !HasCarrier(a.RawFlags) {
 			return name + " has no carrier", nil
 		}
 		// Until linkwatch has seen the carrier the device has a noop qdisc, which loses packets and says nothing.

@@ -9,6 +9,7 @@ import (
 
 	"bondrepro/bondctl"
 	"bondrepro/internal/vmtest"
+	"bondrepro/qdiscstat/counters"
 
 	"github.com/vishvananda/netlink"
 )
@@ -92,7 +93,7 @@ func TestBondReadsBackSlaves(t *testing.T) {
 			t.Errorf("qdiscs of %s: %v, %v", s.Name, qdiscs, err)
 		}
 	}
-	filters, err := netlink.FilterList(link(t, "bond0"), bondctl.EgressParent)
+	filters, err := netlink.FilterList(link(t, "bond0"), counters.ClsactEgress)
 	if err != nil || len(filters) == 0 || filters[0].Type() != "matchall" {
 		t.Errorf("egress filters of the bond: %v, %v", filters, err)
 	}

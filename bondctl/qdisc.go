@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"bondrepro/qdiscstat/counters"
+
 	tc "github.com/florianl/go-tc"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -12,12 +14,7 @@ import (
 // Netem is UnsupportedError.What of a kernel without it.
 const Netem = "netem"
 
-// EgressParent is where the filter that counts what enters the bond hangs: clsact's egress hook
-// (TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), include/uapi/linux/pkt_sched.h).
-const EgressParent uint32 = 0xfffffff3
-
 const (
-	clsactParent = 0xfffffff1 // TC_H_CLSACT
 	clsactHandle = 0xffff0000
 	netemHandle  = 0x00010000 // 1:
 	netemLimit   = 100000     // packets: must never drop before a slave's qdisc does
@@ -64,7 +61,7 @@ func (c *Client) replace(ifindex int, parent, handle uint32, kind string) error 
 // it go on: `tc filter add dev DEV egress matchall action continue` (clsact since Linux 4.5, matchall 4.8).
 func (c *Client) CountEgress(ifindex int) error {
 	clsact := &tc.Object{
-		Msg:       tc.Msg{Family: unix.AF_UNSPEC, Ifindex: uint32(ifindex), Handle: clsactHandle, Parent: clsactParent},
+		Msg:       tc.Msg{Family: unix.AF_UNSPEC, Ifindex: uint32(ifindex), Handle: clsactHandle, Parent: counters.HandleClsact},
 		Attribute: tc.Attribute{Kind: "clsact"},
 	}
 	if err := c.tc.Qdisc().Add(clsact); err != nil {
@@ -76,7 +73,7 @@ func (c *Client) CountEgress(ifindex int) error {
 	action := &tc.Action{Kind: "gact", Gact: &tc.Gact{Parms: &tc.GactParms{Action: actUnspec}}}
 	filter := &tc.Object{
 		Msg: tc.Msg{
-			Family: unix.AF_UNSPEC, Ifindex: uint32(ifindex), Parent: EgressParent,
+			Family: unix.AF_UNSPEC, Ifindex: uint32(ifindex), Parent: counters.ClsactEgress,
 			Info: 1<<16 | uint32(htons(unix.ETH_P_ALL)), // priority 1
 		},
 		Attribute: tc.Attribute{Kind: "matchall", Matchall: &tc.Matchall{Actions: &[]*tc.Action{action}}},

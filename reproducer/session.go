@@ -166,7 +166,7 @@ func Run(ctx context.Context, options Options) (r result.Result, err error) {
 	if err != nil && !errors.As(err, &kernel) {
 		return result.Result{}, err
 	}
-	e := &experiment{session: s, test: result.Arm{Name: armTest, Scenario: options.Scenario}}
+	e := &experiment{session: s, test: result.Arm{Name: result.ArmTest, Scenario: options.Scenario}}
 	if kernel != nil {
 		s.ready(e.test.Preflight)
 		e.fail(&e.test, kernel)
@@ -177,8 +177,6 @@ func Run(ctx context.Context, options Options) (r result.Result, err error) {
 }
 
 const (
-	armTest    = "test"
-	armControl = "control"
 	// controlTries is how often a control whose guards failed is measured.
 	controlTries = 2
 )
@@ -232,7 +230,7 @@ func (e *experiment) measureControl(ctx context.Context) error {
 	if err != nil {
 		return &UsageError{Err: err}
 	}
-	e.control = &result.Arm{Name: armControl, Scenario: sc, Preflight: s.Preflight(sc)}
+	e.control = &result.Arm{Name: result.ArmControl, Scenario: sc, Preflight: s.Preflight(sc)}
 	for try := 0; try < controlTries && !e.broken && !lastValid(*e.control); try++ {
 		s.options.Progress("positive control: an arm that must be bad here")
 		if err := e.once(ctx, e.control); err != nil {

@@ -89,7 +89,7 @@ func experimentAt(t *testing.T, p *place) *experiment {
 	if err := s.probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return &experiment{session: s, test: result.Arm{Name: armTest, Scenario: sc}}
+	return &experiment{session: s, test: result.Arm{Name: result.ArmTest, Scenario: sc}}
 }
 
 func TestExperiment(t *testing.T) {

@@ -6,12 +6,7 @@ import (
 	"slices"
 
 	"bondrepro/reproducer/result"
-)
-
-// Names of arms.
-const (
-	armTest    = "test"
-	armControl = "control"
+	"bondrepro/scenarios"
 )
 
 // tally is what the runs of the test arm amount to.
@@ -77,7 +72,7 @@ func find(arms []result.Arm, name string) *result.Arm {
 // Next tells whether the test arm needs another run: until a BAD run (two for a remainder), as many clean
 // runs as GOOD takes, or runs.max. A run that did not end is the last: the place it ran in is gone.
 func Next(cfg result.Config, arms []result.Arm) bool {
-	t := count(cfg, find(arms, armTest))
+	t := count(cfg, find(arms, result.ArmTest))
 	if t.failed || t.bad != nil || t.runs >= cfg.Scenario.Runs.Max {
 		return false
 	}
@@ -87,13 +82,13 @@ func Next(cfg result.Config, arms []result.Arm) bool {
 // Decide says what all arms together mean: BAD by one run of the test arm (two for a remainder); GOOD by
 // as many clean runs as the scenario's runs ask for and a control that was BAD; else inconclusive.
 func Decide(cfg result.Config, arms []result.Arm) (result.Judgement, []result.Warning) {
-	test := find(arms, armTest)
+	test := find(arms, result.ArmTest)
 	t := count(cfg, test)
 	j := result.Judgement{
 		CleanRuns:  t.clean,
 		NeededRuns: t.needed,
 		ValidRuns:  t.valid,
-		Control:    control(cfg, find(arms, armControl)),
+		Control:    control(cfg, find(arms, result.ArmControl)),
 	}
 	j.Verdict, j.Reason = verdict(cfg, t, j.Control)
 	if r := deciding(j.Verdict, t, test); r != nil {
@@ -226,7 +221,7 @@ const (
 )
 
 func controlKind(cfg result.Config, arm *result.Arm) string {
-	if arm.Scenario.Orphan == orphanNetem {
+	if arm.Scenario.Orphan == scenarios.OrphanNetem {
 		return kindNetem
 	}
 	if arm.Scenario.Topology.Slaves.TxQueueLen < cfg.Scenario.Topology.Slaves.TxQueueLen {

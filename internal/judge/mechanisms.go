@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
 )
 
 // finding is a diagnosis with its sentence from the table.
@@ -25,7 +26,7 @@ func orphaned(f *facts, o result.Oracle, _ balance) (result.Finding, result.Caus
 	}
 	ev := fmt.Sprintf("uncharged %.4g of %.4g packets in flight (median of %d samples, threshold %.4g), greatest outq %d bytes, dropped %d",
 		o.Median, o.InFlight, o.Samples, o.Threshold, f.greatestOutq(), f.qdiscDropped())
-	if f.sc.Orphan == orphanNetem {
+	if f.sc.Orphan == scenarios.OrphanNetem {
 		return finding(result.OrphanedAsAsked, ev), result.CauseConfiguration, true
 	}
 	return finding(result.BackPressureLost, ev), result.CauseKernel, true
@@ -48,7 +49,7 @@ func dropped(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause
 	// Too few samples are no oracle, but packets that they show uncharged are not the configuration's.
 	charged := !o.Available || o.Median <= o.Threshold
 	switch {
-	case f.sc.Orphan == orphanNetem:
+	case f.sc.Orphan == scenarios.OrphanNetem:
 		return finding(result.OrphanedAsAsked, ev), result.CauseConfiguration, true
 	case f.broadcast() && f.unequalLines():
 		return finding(result.BroadcastClones, ev+"; lines of "+f.lineRates()), result.CauseConfiguration, true
@@ -170,5 +171,3 @@ func unchargedText(o result.Oracle) string {
 	}
 	return fmt.Sprintf("%.4g (median of %d samples)", o.Median, o.Samples)
 }
-
-const orphanNetem = "netem" // value of Scenario.Orphan

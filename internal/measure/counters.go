@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"bondrepro/bondctl"
 	"bondrepro/qdiscstat"
 	"bondrepro/qdiscstat/counters"
 	"bondrepro/reproducer/result"
@@ -122,10 +121,9 @@ func diffs(before, after []counters.Qdisc) (sum counters.Diff) {
 	return sum
 }
 
-// snapshot is a reading with all that is read only when nothing moves.
-func (p *path) snapshot() (result.Snapshot, error) {
-	var r reading
-	if err := p.read(&r); err != nil {
+// snapshot reads r and all that is read only when nothing moves.
+func (p *path) snapshot(r *reading) (result.Snapshot, error) {
+	if err := p.read(r); err != nil {
 		return result.Snapshot{}, err
 	}
 	bond, err := p.conn.Link(p.bond)
@@ -136,7 +134,7 @@ func (p *path) snapshot() (result.Snapshot, error) {
 	if err != nil {
 		return result.Snapshot{}, err
 	}
-	into, err := p.conn.Action(p.bond, bondctl.EgressParent)
+	into, err := p.conn.Action(p.bond, counters.ClsactEgress)
 	if err != nil {
 		return result.Snapshot{}, fmt.Errorf("read the bond's egress counter: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"bondrepro/bondctl"
 	"bondrepro/reproducer/result"
 
 	"github.com/vishvananda/netlink"
@@ -100,8 +101,6 @@ func (l *listener) close(began time.Time) ([]result.Event, error) {
 	return events, nil
 }
 
-const lowerUp = unix.IFF_UP | unix.IFF_LOWER_UP
-
 // decode turns an rtnetlink message about the bond or one of its slaves into an event, and takes note of it.
 func (k *known) decode(header unix.NlMsghdr, data []byte) (result.Event, bool) {
 	// ifinfomsg and tcmsg both have the ifindex at offset 4 (rtnetlink(7)); ifi_flags follow it.
@@ -130,7 +129,7 @@ func (k *known) decode(header unix.NlMsghdr, data []byte) (result.Event, bool) {
 }
 
 func (k *known) linkChanged(slave int, flags uint32) (result.Event, bool) {
-	is := flags&lowerUp == lowerUp
+	is := bondctl.HasCarrier(flags)
 	if is == k.up[slave] {
 		return result.Event{}, false
 	}

@@ -141,11 +141,8 @@ func (m *measurement) run(ctx context.Context) error {
 
 // send is the run from quiet to quiet. It returns when the first packet was sent.
 func (m *measurement) send(ctx context.Context) (began time.Time, err error) {
-	if m.rec.Before, err = m.path.snapshot(); err != nil {
-		return began, err
-	}
-	var before reading
-	if err := m.path.read(&before); err != nil {
+	var before, after reading
+	if m.rec.Before, err = m.path.snapshot(&before); err != nil {
 		return began, err
 	}
 	if err := m.faults.due(0); err != nil {
@@ -170,7 +167,7 @@ func (m *measurement) send(ctx context.Context) (began time.Time, err error) {
 		return began, err
 	}
 	m.rec.Senders = m.group.Senders() // again: the last TX timestamps and completions have come
-	m.rec.After, err = m.path.snapshot()
+	m.rec.After, err = m.path.snapshot(&after)
 	return began, err
 }
 

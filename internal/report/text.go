@@ -40,9 +40,6 @@ func Text(r result.Result) string {
 	return b.String()
 }
 
-// armTest is the arm the scenario's expectations are about.
-const armTest = "test"
-
 // shown is an arm by the run that stands for it.
 type shown struct {
 	arm   *result.Arm
@@ -99,7 +96,7 @@ func armText(b *strings.Builder, s shown) {
 	if !j.Oracle.Available {
 		wrap(b, fmt.Sprintf("  %-13s %-8s", "uncharged", "unknown"), j.Oracle.Why)
 	}
-	if len(j.Expect) > 0 && s.arm.Name == armTest {
+	if len(j.Expect) > 0 && s.arm.Name == result.ArmTest { // it is what the expectations are about
 		section(b, title+": expectations")
 		for _, e := range j.Expect {
 			wrap(b, fmt.Sprintf("  %-8s", expectWord(e)), because(e.Expr, e.Note))

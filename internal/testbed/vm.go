@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -38,8 +39,14 @@ var sysctls = map[string]string{
 // next one: nothing could be said of who is charged.
 var moduleParams = map[string]string{"bonding": "max_bonds=0", "virtio_net": "napi_tx=1"}
 
-// builtInParams are the same for modules that are built in.
-const builtInParams = "bonding.max_bonds=0 virtio_net.napi_tx=1"
+// builtInParams are the same on the kernel's command line, for modules that are built in.
+func builtInParams() string {
+	var params []string
+	for _, module := range slices.Sorted(maps.Keys(moduleParams)) {
+		params = append(params, module+"."+moduleParams[module])
+	}
+	return strings.Join(params, " ")
+}
 
 const (
 	// spareTime is what a measurement may take on top of its traffic on a slow machine.
@@ -103,7 +110,7 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	}()
 	o.Progress("booting " + k.Release)
 	g.machine, err = vm.Start(ctx, vm.Config{
-		Image: k.Image, Self: self, Modules: modules, ModuleParams: moduleParams, Append: builtInParams, Sysctls: sysctls,
+		Image: k.Image, Self: self, Modules: modules, ModuleParams: moduleParams, Append: builtInParams(), Sysctls: sysctls,
 		NICs: o.NICs, LinkSpeed: o.LinkSpeed, QEMU: o.QEMU, Progress: o.Progress,
 	})
 	if err != nil {

@@ -89,6 +89,12 @@ type Module struct {
 	Proven  bool   `json:"proven"`
 }
 
+// The names of arms.
+const (
+	ArmTest    = "test"
+	ArmControl = "control"
+)
+
 // Arm is one configuration measured.
 type Arm struct {
 	Name      string             `json:"name"` // test, control
