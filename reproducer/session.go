@@ -256,7 +256,7 @@ func (s *Session) shortQueue(sc scenarios.Scenario) scenarios.Scenario {
 	sc.Topology.Slaves.TxQueueLen = 8
 	pf := s.Preflight(sc)
 	room := pf.TxQueueLen + pf.Ring
-	sc.Traffic.Senders = max(sc.Traffic.Senders, 2*room/max(1, pf.PerSender)+1)
+	sc.Traffic.Senders = max(sc.Traffic.Senders, scenarios.Senders(2*room/max(1, pf.PerSender)+1))
 	return sc
 }
 

@@ -139,9 +139,6 @@ func (d *decoder) decodeScalar(n ast.Node, path string, v reflect.Value) *Error 
 			v.SetInt(i)
 			return nil
 		}
-		if s, ok := stringValue(n); ok && s == "auto" && path == "traffic.senders" {
-			return d.errorf(n, path, "auto is not in this version; write the number of senders")
-		}
 	case reflect.Float64:
 		if i, ok := integerValue(n); ok {
 			v.SetFloat(float64(i))

@@ -10,7 +10,7 @@ func Default() Scenario {
 		Workload: "udp-multicast",
 		Topology: Topology{
 			Bond:   Bond{Mode: "active-backup", Miimon: &miimon, XmitHashPolicy: &layer2},
-			Slaves: Slaves{Count: 2, LineRate: LineRates{Auto: true}, Qdisc: "pfifo_fast", TxQueueLen: 1000},
+			Slaves: Slaves{Count: 2, LineRate: LineRates{Auto: true}, Qdisc: "pfifo_fast", TxQueueLen: 1000, Queues: 1},
 			MTU:    9000,
 		},
 		Traffic: Traffic{
@@ -21,6 +21,7 @@ func Default() Scenario {
 			Duration: Duration(3 * time.Second),
 			Warmup:   Duration(500 * time.Millisecond),
 			Batch:    1,
+			Burst:    Burst{Every: Duration(50 * time.Millisecond)},
 			Socket:   Socket{Blocking: true, SndBuf: 212992},
 		},
 		Orphan:   "none",
@@ -28,6 +29,7 @@ func Default() Scenario {
 		Sampling: Sampling{Interval: Duration(10 * time.Millisecond)},
 		Guards:   Guards{LineFull: true, LineTolerance: 0.05, IntoBond: true, SlaveStable: true, QdiscStable: true},
 		Expect:   []string{"slaves.qdisc.dropped == 0", "orphaned == false"},
+		Accept:   []string{},
 		Control:  map[string]any{"orphan": "netem"},
 		Runs:     Runs{SymptomRate: 0.9, Confidence: 0.99, Max: 10},
 		Faults:   []Fault{},

@@ -5,7 +5,7 @@ import "strings"
 // Metric is one figure of a run. Figures of several slaves or senders are summed unless Doc says otherwise.
 type Metric struct {
 	Name string
-	Unit string // packets, frames, bytes, bit/s, ms, share (0 to 1); "" for Bool
+	Unit string // packets, frames, bytes, bit/s, ms, polls, slaves, queues, flows, share (0 to 1); "" for Bool
 	Doc  string
 	Bool bool // true or false, held as 1 or 0
 }
@@ -25,6 +25,14 @@ var Metrics = []Metric{
 	{Name: "slaves.qdisc.overlimits", Unit: "packets", Doc: "Times a shaping qdisc had to hold a packet back (tc: overlimits)."},
 	{Name: "slaves.qdisc.max_qlen", Unit: "packets", Doc: "The longest queue seen in one slave's qdisc."},
 	{Name: "slaves.qdisc.max_backlog", Unit: "bytes", Doc: "The largest backlog seen in one slave's qdisc."},
+	{Name: "slaves.qdisc.stuck", Unit: "polls", Doc: "Polls that found packets in a slave's queue after half of the time between two bursts (traffic.burst), with nothing leaving it since the poll before. Absent without bursts."},
+	{Name: "drops.untold", Unit: "packets", Doc: "Packets the slaves' qdiscs dropped and no send was told of: slaves.qdisc.dropped - enobufs."},
+	{Name: "slaves.used", Unit: "slaves", Doc: "Slaves that carried at least 1 % of the frames."},
+	{Name: "slaves.share.max", Unit: "share", Doc: "The largest share of the frames that one slave carried."},
+	{Name: "slaves.share.min", Unit: "share", Doc: "The smallest such share."},
+	{Name: "slaves.queues.used", Unit: "queues", Doc: "TX queues that carried at least 1 % of their slave's packets, of the slave that used most."},
+	{Name: "slaves.queues.share.max", Unit: "share", Doc: "The largest share of its slave's packets that one TX queue carried, of the slaves that carry traffic."},
+	{Name: "flows.mispredicted", Unit: "flows", Doc: "Flows (a sender to a group) that went out of another slave than the hash policy gives. Absent where no prediction can be made."},
 	{Name: "slaves.tx_packets", Unit: "packets", Doc: "The slaves' own tx_packets."},
 	{Name: "bond.tx_packets", Unit: "packets", Doc: "The bond's own tx_packets, which is the sum of its slaves' and misses what their qdiscs drop. No verdict rests on it."},
 
@@ -32,7 +40,14 @@ var Metrics = []Metric{
 	{Name: "wire.foreign", Unit: "frames", Doc: "Frames at the other end that are not of this run (ARP, IGMP, LACPDU and the like)."},
 	{Name: "wire.lost", Unit: "packets", Doc: "Sequence numbers that were sent and never came out, less the drops that were counted."},
 	{Name: "wire.duplicates", Unit: "frames", Doc: "Sequence numbers that came out more often than the mode sends them."},
-	{Name: "wire.reordered", Unit: "frames", Doc: "Frames that came out after a later one of the same sender."},
+	{Name: "wire.reordered", Unit: "frames", Doc: "Frames that came out after a later one of the same sender on the same line."},
+	{Name: "wire.crossed", Unit: "frames", Doc: "Frames that came out after a later one of the same flow (a sender to a group), over all lines together."},
+	{Name: "wire.overflow", Unit: "packets", Doc: "Datagrams that came out and that a receiving socket had no room for (SO_RXQ_OVFL)."},
+
+	{Name: "failover.gap", Unit: "ms", Doc: "The longest time without any of our frames on any line, from the first to the last."},
+	{Name: "failover.arp", Unit: "frames", Doc: "ARP frames at the wire after the first fault: what a bond announces itself with."},
+	{Name: "failover.igmp", Unit: "frames", Doc: "IGMP frames at the wire after the first fault, on lines that carried none of our frames before it."},
+	{Name: "failover.back", Unit: "share", Doc: "Share of the frames that the slave set down carried from 500 ms after it was set up again on. Absent without such faults."},
 
 	{Name: "outq.max", Unit: "bytes", Doc: "The most that was charged to one socket (SIOCOUTQ)."},
 	{Name: "uncharged.median", Unit: "packets", Doc: "Packets in flight that no socket was charged for, median over the samples."},

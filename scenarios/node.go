@@ -76,6 +76,8 @@ func wanted(t reflect.Type) string {
 		return "a duration such as 100ms"
 	case reflect.TypeFor[Size]():
 		return "a size such as 212992 or 64MiB, or off,"
+	case reflect.TypeFor[Senders]():
+		return "a whole number, or auto,"
 	case reflect.TypeFor[Switch]():
 		return "on or off"
 	case reflect.TypeFor[Rate]():

@@ -22,13 +22,14 @@ type bondOption struct {
 	why   string
 }
 
-// bondOptions: the first three are refused in other modes by the kernel itself (unsuppmodes in bond_opts,
+// bondOptions: all but the last are refused in other modes by the kernel itself (unsuppmodes in bond_opts,
 // drivers/net/bonding/bond_options.c: EACCES); fail_over_mac is taken and does nothing there.
 // xmit_hash_policy may stand beside any mode, as in the kernel.
 var bondOptions = []bondOption{
 	{"packets_per_slave", func(b *Bond) bool { return b.PacketsPerSlave != nil }, []string{"balance-rr"}, "the kernel refuses it in others"},
 	{"lacp_rate", func(b *Bond) bool { return b.LACPRate != nil }, []string{"802.3ad"}, "the kernel refuses it in others"},
 	{"tlb_dynamic_lb", func(b *Bond) bool { return b.TLBDynamicLB != nil }, []string{"balance-tlb"}, "the kernel refuses it in others"},
+	{"primary", func(b *Bond) bool { return b.Primary != nil }, []string{"active-backup", "balance-tlb", "balance-alb"}, "the kernel refuses it in others"},
 	{"fail_over_mac", func(b *Bond) bool { return b.FailOverMAC != nil }, []string{"active-backup"}, "it does nothing in others"},
 }
 
@@ -63,6 +64,12 @@ var topologyRules = []rule{
 			case *d.value%*b.Miimon != 0:
 				return bad("topology.bond."+d.name, "%s is no multiple of miimon (%s); the kernel would round it down", d.value, b.Miimon).also("topology.bond.miimon")
 			}
+		}
+		return nil
+	},
+	func(s *Scenario) *problem {
+		if p := s.Topology.Bond.Primary; p != nil && (*p < 0 || *p >= s.Topology.Slaves.Count) {
+			return bad("topology.bond.primary", "there is no slave %d; slaves are counted from 0 to %d", *p, s.Topology.Slaves.Count-1).also("topology.slaves.count")
 		}
 		return nil
 	},

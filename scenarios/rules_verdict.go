@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -25,6 +26,9 @@ var generalRules = []rule{
 	},
 }
 
+// acceptable are the diagnoses (reproducer/result, Diagnoses) that a good kernel may show where a scenario provokes them.
+var acceptable = []string{"sndbuf-exceeds-queue", "broadcast-clones", "lost-uncounted"}
+
 // verdictRules are about what makes a verdict.
 var verdictRules = []rule{
 	func(s *Scenario) *problem {
@@ -36,6 +40,14 @@ var verdictRules = []rule{
 					p.offset = max(e.Column-1, 0)
 				}
 				return p
+			}
+		}
+		return nil
+	},
+	func(s *Scenario) *problem {
+		for i, code := range s.Accept {
+			if !slices.Contains(acceptable, code) {
+				return bad(fmt.Sprintf("accept.%d", i), "%q is no diagnosis that a scenario can provoke%s (there are: %s)", code, didYouMean(code, acceptable), strings.Join(acceptable, ", "))
 			}
 		}
 		return nil

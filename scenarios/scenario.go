@@ -4,6 +4,7 @@ package scenarios
 
 import (
 	"reflect"
+	"strings"
 )
 
 // Scenario is one experiment. Its YAML and JSON field names are part of the interface: --set uses them.
@@ -21,6 +22,8 @@ type Scenario struct {
 	Guards   Guards            `yaml:"guards" json:"guards"`
 	// Expect are expressions over the metric table (Metrics), each of which must hold for GOOD.
 	Expect []string `yaml:"expect" json:"expect"`
+	// Accept are diagnoses (codes of reproducer/result) that the scenario provokes on purpose: they do not make a run BAD.
+	Accept []string `yaml:"accept" json:"accept"`
 	// Control maps --set paths to values: what turns the test arm into one that must be BAD. Values are held
 	// as encoding/json holds them: string, float64, bool, []any, map[string]any.
 	Control map[string]any `yaml:"control" json:"control"`
@@ -67,6 +70,7 @@ type Bond struct {
 	FailOverMAC     *string   `yaml:"fail_over_mac,omitempty" json:"fail_over_mac,omitempty"`         // active-backup only
 	LACPRate        *string   `yaml:"lacp_rate,omitempty" json:"lacp_rate,omitempty"`                 // 802.3ad only
 	MinLinks        *int      `yaml:"min_links,omitempty" json:"min_links,omitempty"`
+	Primary         *int      `yaml:"primary,omitempty" json:"primary,omitempty"` // a slave's number, from 0
 }
 
 // Slaves describes every slave of the bond alike, but for the line rate.
@@ -75,6 +79,7 @@ type Slaves struct {
 	LineRate   LineRates `yaml:"line_rate" json:"line_rate"`
 	Qdisc      string    `yaml:"qdisc" json:"qdisc"`           // pfifo_fast, pfifo, fq_codel, fq
 	TxQueueLen int       `yaml:"txqueuelen" json:"txqueuelen"` // packets
+	Queues     int       `yaml:"queues" json:"queues"`         // TX queues, under mq when more than one
 }
 
 // Traffic is what the senders do.
@@ -82,12 +87,25 @@ type Traffic struct {
 	Groups   Groups   `yaml:"groups" json:"groups"`
 	Port     int      `yaml:"port" json:"port"`
 	Payload  int      `yaml:"payload" json:"payload"` // bytes of UDP payload
-	Senders  int      `yaml:"senders" json:"senders"`
-	Rate     Rate     `yaml:"rate" json:"rate"` // over all senders together
+	Senders  Senders  `yaml:"senders" json:"senders"` // each with its own socket and thread
+	Rate     Rate     `yaml:"rate" json:"rate"`       // over all senders together
 	Duration Duration `yaml:"duration" json:"duration"`
 	Warmup   Duration `yaml:"warmup" json:"warmup"` // left out of rates and of the oracle, never of the ledger
 	Batch    int      `yaml:"batch" json:"batch"`   // sends a system call
-	Socket   Socket   `yaml:"socket" json:"socket"`
+	Burst    Burst    `yaml:"burst" json:"burst"`
+	// Join makes the sending side a member of the groups, too: only then has a bond memberships to report after a
+	// failover (bond_resend_igmp_join_requests_delayed, drivers/net/bonding/bond_main.c).
+	Join   Switch `yaml:"join" json:"join"`
+	Socket Socket `yaml:"socket" json:"socket"`
+}
+
+// IPv6 tells whether the groups are IPv6 addresses; all are of one family.
+func (t Traffic) IPv6() bool { return len(t.Groups) > 0 && strings.Contains(t.Groups[0], ":") }
+
+// Burst makes all senders stop after a number of packets, and start again together.
+type Burst struct {
+	Packets int      `yaml:"packets" json:"packets"` // of each sender; 0: they never stop
+	Every   Duration `yaml:"every" json:"every"`     // from start to start, counted from the first send
 }
 
 // Socket holds the options of each sender's socket.

@@ -82,6 +82,14 @@ func (Size) JSONSchema() *jsonschema.Schema {
 	)
 }
 
+// JSONSchema is the form of a number of senders.
+func (Senders) JSONSchema() *jsonschema.Schema {
+	return either(
+		&jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "4096"},
+		text(`^([1-9][0-9]*|auto)$`, "how many, or auto: as many as stay under the preflight sum"),
+	)
+}
+
 // JSONSchema is the form of a switch. YAML 1.1 reads on and off as booleans; ours does not, and an editor may.
 func (Switch) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Description: "on or off"}
@@ -100,7 +108,7 @@ func (LineRates) JSONSchema() *jsonschema.Schema {
 
 // JSONSchema is the form of groups.
 func (Groups) JSONSchema() *jsonschema.Schema {
-	address := text(`^[0-9]+(\.[0-9]+){3}$`, "an IPv4 multicast address")
+	address := text(`^([0-9]+(\.[0-9]+){3}|[fF][fF][0-9a-fA-F:.]+)$`, "a multicast address, IPv4 or IPv6")
 	span := &jsonschema.Schema{
 		Type: "object", Properties: jsonschema.NewProperties(), Required: []string{"first", "count"},
 		AdditionalProperties: jsonschema.FalseSchema,

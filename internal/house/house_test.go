@@ -21,17 +21,20 @@ var everyone = []string{
 
 // arrows are the rooms and what else each may import. Arrows point down only.
 var arrows = map[string][]string{
-	"cmd/bondrepro": {"internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/progress", "internal/report", "reproducer"},
+	"cmd/bondrepro": {"internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/netns", "internal/progress", "internal/report", "reproducer"},
 	"cmd/qdiscstat": {"internal/exitcode", "qdiscstat"},
 
 	"reproducer":         {"internal/judge", "internal/measure", "internal/testbed"},
 	"internal/doctor":    {"internal/kernel", "internal/vm"},
-	"internal/testbed":   {"internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/vm"},
+	"internal/testbed":   {"internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
 	"internal/guest":     {"internal/guestproto", "internal/measure"},
-	"internal/vm":        {"internal/guestproto", "internal/initramfs", "internal/kernel", "internal/stamp"},
+	"internal/netns":     {"internal/arrivals", "internal/measure", "internal/stamp", "internal/traffic"},
+	"internal/vm":        {"internal/arrivals", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/stamp"},
 	"internal/measure":   {"bondctl", "internal/traffic", "qdiscstat"},
-	"internal/traffic":   {"internal/stamp"},
-	"internal/judge":     {"internal/stats"},
+	"internal/traffic":   {"internal/arrivals", "internal/stamp"},
+	"internal/arrivals":  {"internal/stamp"},
+	"internal/judge":     {"internal/stats", "internal/xmithash"},
+	"internal/xmithash":  {},
 	"internal/vmtest":    {"internal/guest", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/vm"},
 	"internal/kernel":    {},
 	"internal/report":    {},
@@ -54,7 +57,7 @@ var arrows = map[string][]string{
 
 // pure rooms think and make no system call: these imports would let them.
 var (
-	pure      = []string{"internal/judge", "internal/stats", "internal/report", "reproducer/result", "scenarios", "qdiscstat/counters"}
+	pure      = []string{"internal/arrivals", "internal/judge", "internal/xmithash", "internal/stats", "internal/report", "reproducer/result", "scenarios", "qdiscstat/counters"}
 	impurity  = []string{"os", "os/exec", "net", "syscall", "golang.org/x/sys/unix", "github.com/vishvananda/netlink", "time/tzdata", "math/rand", "math/rand/v2"}
 	public    = []string{"reproducer", "reproducer/result", "bondctl", "qdiscstat", "qdiscstat/counters", "scenarios"}
 	starters  = []string{"Command", "CommandContext", "StartProcess", "ForkExec"}

@@ -18,7 +18,7 @@ import (
 // or copies (broadcast) the packets in flight gather in the slowest slave, to whose pace the senders are held.
 func Preflight(sc scenarios.Scenario, truesize, ring int) result.Preflight {
 	pf := result.Preflight{
-		Senders:    sc.Traffic.Senders,
+		Senders:    int(sc.Traffic.Senders),
 		SndBuf:     int(sc.Traffic.Socket.SndBuf),
 		Truesize:   truesize,
 		TxQueueLen: sc.Topology.Slaves.TxQueueLen,

@@ -112,10 +112,10 @@ func (p *plan) simulate() result.Recording {
 
 func (p *plan) senders(rec *result.Recording, into int) {
 	ms := float64(p.sc.Traffic.Duration.D().Milliseconds())
-	for i := range p.sc.Traffic.Senders {
-		ok := uint64(into / p.sc.Traffic.Senders)
+	for i := range int(p.sc.Traffic.Senders) {
+		ok := uint64(into / int(p.sc.Traffic.Senders))
 		if i == 0 {
-			ok += uint64(into % p.sc.Traffic.Senders)
+			ok += uint64(into % int(p.sc.Traffic.Senders))
 		}
 		s := result.Sender{Index: i, OK: ok, Seqs: ok, Calls: ok, ElapsedMS: ms, BlockedMS: p.blocked * ms, SndBuf: 212992, MaxOutq: 219648}
 		if p.blocked == 0 {

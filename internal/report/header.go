@@ -143,7 +143,7 @@ func sendersText(t scenarios.Traffic) string {
 		to = fmt.Sprintf("%d groups from %s", n, t.Groups[0])
 	}
 	return fmt.Sprintf("%s of %d-byte payloads to %s port %d, %v, for %v (warm-up %v), %s a system call",
-		plural(t.Senders, "sender"), t.Payload, to, t.Port, t.Rate, t.Duration, t.Warmup, plural(t.Batch, "send"))
+		plural(int(t.Senders), "sender"), t.Payload, to, t.Port, t.Rate, t.Duration, t.Warmup, plural(t.Batch, "send"))
 }
 
 // socketText leaves out what is off.

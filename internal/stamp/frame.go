@@ -1,19 +1,25 @@
 package stamp
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"net/netip"
+)
 
 // Kind is what a frame is, by the names of result.WireSlave.Foreign.
 type Kind string
 
-// The kinds of frames. A frame of ours is of kind UDP4 with a payload that Parse accepts.
+// The kinds of frames. A frame of ours is of kind UDP4 or UDP6 with a payload that Parse accepts.
 const (
 	UDP4   Kind = "udp4"
+	UDP6   Kind = "udp6"
 	ICMP   Kind = "icmp"
 	IGMP   Kind = "igmp"
 	IPv4   Kind = "ipv4-other" // other protocols, fragments, broken headers
 	ARP    Kind = "arp"
 	LACP   Kind = "lacp" // slow protocols, 0x8809: LACPDU and marker
-	IPv6   Kind = "ipv6"
+	MLD    Kind = "mld"  // multicast listener reports and queries
+	ND     Kind = "nd"   // neighbour discovery, router solicitations
+	IPv6   Kind = "ipv6" // all other IPv6, fragments, broken headers
 	Other  Kind = "other"
 	Broken Kind = "short" // no whole Ethernet header
 )
@@ -32,19 +38,35 @@ const (
 	etherHeader = 14 // bytes
 	vlanTag     = 4
 	ipv4Header  = 20
+	ipv6Header  = 40
 	udpHeader   = 8
 )
 
-var etherKinds = map[uint16]Kind{etherARP: ARP, etherSlow: LACP, etherIPv6: IPv6}
+// Protocol numbers.
+const (
+	protoUDP    = 17
+	protoICMPv6 = 58
+)
+
+var etherKinds = map[uint16]Kind{etherARP: ARP, etherSlow: LACP}
 
 var ipv4Kinds = map[byte]Kind{1: ICMP, 2: IGMP}
 
-// Payload finds the UDP payload of an Ethernet frame (no FCS), behind at most two VLAN tags. The payload aliases
-// the frame. For every other frame the payload is nil and the kind says what it is.
-// A datagram in fragments is "ipv4-other": its payload is not in one frame.
-func Payload(frame []byte) (payload []byte, port uint16, kind Kind) {
+// icmpv6Kinds by type (RFC 2710, 3810, 4861).
+var icmpv6Kinds = map[byte]Kind{130: MLD, 131: MLD, 132: MLD, 143: MLD, 133: ND, 134: ND, 135: ND, 136: ND}
+
+// Datagram is a UDP datagram found in a frame.
+type Datagram struct {
+	Payload []byte // aliases the frame
+	To      netip.AddrPort
+}
+
+// Find finds the UDP datagram of an Ethernet frame (no FCS), behind at most two VLAN tags. For every other frame the
+// datagram is zero and the kind says what it is. One in fragments is "ipv4-other" or "ipv6": its payload is not in one
+// frame.
+func Find(frame []byte) (Datagram, Kind) {
 	if len(frame) < etherHeader {
-		return nil, 0, Broken
+		return Datagram{}, Broken
 	}
 	ether, b := binary.BigEndian.Uint16(frame[12:]), frame[etherHeader:]
 	for range 2 {
@@ -52,37 +74,76 @@ func Payload(frame []byte) (payload []byte, port uint16, kind Kind) {
 			ether, b = binary.BigEndian.Uint16(b[2:]), b[vlanTag:]
 		}
 	}
-	if ether != etherIPv4 {
-		if k, known := etherKinds[ether]; known {
-			return nil, 0, k
-		}
-		return nil, 0, Other
+	switch ether {
+	case etherIPv4:
+		return findIPv4(b)
+	case etherIPv6:
+		return findIPv6(b)
 	}
-	return ipv4Payload(b)
+	if k, known := etherKinds[ether]; known {
+		return Datagram{}, k
+	}
+	return Datagram{}, Other
 }
 
-func ipv4Payload(b []byte) ([]byte, uint16, Kind) {
+func findIPv4(b []byte) (Datagram, Kind) {
 	if len(b) < ipv4Header || b[0]>>4 != 4 {
-		return nil, 0, IPv4
+		return Datagram{}, IPv4
 	}
 	head, total := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
 	if head < ipv4Header || total < head || total > len(b) {
-		return nil, 0, IPv4
+		return Datagram{}, IPv4
 	}
 	const fragment = 0x3fff // more fragments, or an offset
-	if proto := b[9]; proto != 17 {
+	if proto := b[9]; proto != protoUDP {
 		if k, known := ipv4Kinds[proto]; known {
-			return nil, 0, k
+			return Datagram{}, k
 		}
-		return nil, 0, IPv4
+		return Datagram{}, IPv4
 	}
-	udp := b[head:total]
-	if binary.BigEndian.Uint16(b[6:])&fragment != 0 || len(udp) < udpHeader {
-		return nil, 0, IPv4
+	if binary.BigEndian.Uint16(b[6:])&fragment != 0 {
+		return Datagram{}, IPv4
+	}
+	return findUDP(b[head:total], netip.AddrFrom4([4]byte(b[16:20])), UDP4, IPv4)
+}
+
+// findIPv6 knows the one extension header that hosts put before what they say of groups: hop-by-hop (RFC 3810).
+func findIPv6(b []byte) (Datagram, Kind) {
+	if len(b) < ipv6Header || b[0]>>4 != 6 {
+		return Datagram{}, IPv6
+	}
+	next, body := b[6], b[ipv6Header:]
+	if length := int(binary.BigEndian.Uint16(b[4:])); length <= len(body) {
+		body = body[:length]
+	} else {
+		return Datagram{}, IPv6
+	}
+	if next == 0 && len(body) >= 8 {
+		if size := 8 + 8*int(body[1]); size <= len(body) {
+			next, body = body[0], body[size:]
+		}
+	}
+	switch next {
+	case protoUDP:
+		return findUDP(body, netip.AddrFrom16([16]byte(b[24:40])), UDP6, IPv6)
+	case protoICMPv6:
+		if len(body) > 0 {
+			if k, known := icmpv6Kinds[body[0]]; known {
+				return Datagram{}, k
+			}
+		}
+	}
+	return Datagram{}, IPv6
+}
+
+// findUDP takes apart what should be a UDP datagram; it is of kind other when it is none.
+func findUDP(udp []byte, to netip.Addr, kind, other Kind) (Datagram, Kind) {
+	if len(udp) < udpHeader {
+		return Datagram{}, other
 	}
 	length := int(binary.BigEndian.Uint16(udp[4:]))
 	if length < udpHeader || length > len(udp) {
-		return nil, 0, IPv4
+		return Datagram{}, other
 	}
-	return udp[udpHeader:length], binary.BigEndian.Uint16(udp[2:]), UDP4
+	return Datagram{Payload: udp[udpHeader:length], To: netip.AddrPortFrom(to, binary.BigEndian.Uint16(udp[2:]))}, kind
 }

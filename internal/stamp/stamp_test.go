@@ -61,7 +61,11 @@ func ip(proto, frag string) string {
 	return strings.NewReplacer("%FRAG%", frag, "%PROTO%", proto).Replace(ipHead)
 }
 
-func TestPayload(t *testing.T) {
+func ip6(length, next string) string {
+	return "60000000" + length + next + "01" + "20010db8000000000000000000000001" + "ff0e0000000000000000000000000101"
+}
+
+func TestFind(t *testing.T) {
 	tests := []struct {
 		name  string
 		frame []byte
@@ -81,35 +85,40 @@ func TestPayload(t *testing.T) {
 		{"arp", frame(t, addresses, "0806", "0001"), stamp.ARP, false},
 		{"lacp", frame(t, addresses, "8809", "01"), stamp.LACP, false},
 		{"ipv6", frame(t, addresses, "86dd", "60"), stamp.IPv6, false},
+		{"udp over ipv6", frame(t, addresses, "86dd", ip6("000c", "11"), udp4), stamp.UDP6, true},
+		{"udp over ipv6, cut off", frame(t, addresses, "86dd", ip6("000d", "11"), udp4), stamp.IPv6, false},
+		{"mld report behind hop-by-hop", frame(t, addresses, "86dd", ip6("0010", "00"), "3a00050200000000", "8f00000000000000"), stamp.MLD, false},
+		{"neighbour solicitation", frame(t, addresses, "86dd", ip6("0004", "3a"), "87000000"), stamp.ND, false},
+		{"ipv6 fragment", frame(t, addresses, "86dd", ip6("0010", "2c"), "1100000100000000", "0000000000000000"), stamp.IPv6, false},
 		{"arp in a VLAN", frame(t, addresses, "8100", "0007", "0806"), stamp.ARP, false},
 		{"unknown", frame(t, addresses, "1234"), stamp.Other, false},
 		{"no header", frame(t, addresses), stamp.Broken, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			payload, port, kind := stamp.Payload(tt.frame)
+			d, kind := stamp.Find(tt.frame)
 			if kind != tt.kind {
 				t.Errorf("kind %q, want %q", kind, tt.kind)
 			}
-			if ours := hex.EncodeToString(payload) == "deadbeef" && port == 6000; ours != tt.ours {
-				t.Errorf("payload %x, port %d", payload, port)
+			if ours := hex.EncodeToString(d.Payload) == "deadbeef" && d.To.Port() == 6000; ours != tt.ours {
+				t.Errorf("datagram %+v", d)
 			}
 		})
 	}
 }
 
-func FuzzPayload(f *testing.F) {
+func FuzzFind(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, 64))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		payload, _, _ := stamp.Payload(b)
-		stamp.Parse(payload)
+		d, _ := stamp.Find(b)
+		stamp.Parse(d.Payload)
 	})
 }
 
-func TestPayloadDoesNotAllocate(t *testing.T) {
+func TestFindDoesNotAllocate(t *testing.T) {
 	b := frame(t, addresses, "0800", ip("11", "0000"), udp4)
-	if n := testing.AllocsPerRun(100, func() { p, _, _ := stamp.Payload(b); stamp.Parse(p) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { d, _ := stamp.Find(b); stamp.Parse(d.Payload) }); n != 0 {
 		t.Errorf("%v allocations a frame, want none", n)
 	}
 }

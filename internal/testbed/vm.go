@@ -224,7 +224,7 @@ func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 	rates := openLines(g.nics)
 	copy(rates, job.LineRate)
 	w.SetRates(rates)
-	w.Begin(job.Run, job.Scenario.Traffic.Senders)
+	w.Begin(job.Run, job.Scenario.Traffic)
 	if err := g.call(ctx, measure.KindMeasure, job, &rec); err != nil {
 		return rec, err
 	}

@@ -46,7 +46,7 @@ func Open(cfg Config) (*Group, error) {
 		return nil, err
 	}
 	g := &Group{cfg: cfg, clock: clock, begin: make(chan struct{})}
-	for i := range cfg.Traffic.Senders {
+	for i := range int(cfg.Traffic.Senders) {
 		s, err := openSender(cfg, i)
 		if err != nil {
 			_ = g.Close()
@@ -66,7 +66,7 @@ func checkTraffic(t scenarios.Traffic) error {
 		low   int
 		high  int
 	}{
-		{"traffic.senders", t.Senders, 1, math.MaxUint16},
+		{"traffic.senders", int(t.Senders), 1, math.MaxUint16},
 		{"traffic.batch", t.Batch, 1, 1024}, // UIO_MAXIOV: sendmmsg(2) sends no more at once
 		{"traffic.port", t.Port, 1, math.MaxUint16},
 	} {
@@ -116,7 +116,7 @@ func newSender(cfg Config, index, fd int) (*sender, error) {
 	slots, flags := t.Batch, 0
 	if t.Socket.ZeroCopy {
 		size := t.Payload * max(int(t.Socket.GSO), 1)
-		s.zc = newInflight(zerocopyLimit(optmemMax(), memlockMax(), size, t.Senders))
+		s.zc = newInflight(zerocopyLimit(optmemMax(), memlockMax(), size, int(t.Senders)))
 		s.q.completed = s.zc.completed
 		slots, flags = len(s.zc.pending), unix.MSG_ZEROCOPY
 	}

@@ -242,7 +242,7 @@ func TestProcsAreRaisedAndRestored(t *testing.T) {
 	inNamespace(t, func(t *testing.T, l line) {
 		before := runtime.GOMAXPROCS(0)
 		senders := before + 3
-		g, err := Open(l.config(func(s *scenarios.Traffic) { s.Senders = senders }))
+		g, err := Open(l.config(func(s *scenarios.Traffic) { s.Senders = scenarios.Senders(senders) }))
 		if err != nil {
 			t.Fatal(err)
 		}

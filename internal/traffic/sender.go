@@ -52,7 +52,7 @@ type sender struct {
 // loop sends from start until end or until it is stopped. Its thread is its own and ends with it.
 func (s *sender) loop(start, end int64) {
 	s.end = end
-	s.pacer = newPacer(s.t.Rate, s.t.Payload, s.m.segments, s.t.Senders, s.index, start)
+	s.pacer = newPacer(s.t.Rate, s.t.Payload, s.m.segments, int(s.t.Senders), s.index, start)
 	var refusedAt int64 // since when a non-blocking socket refuses
 	refusals := 0
 	for {

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unsafe"
 
+	"bondrepro/internal/arrivals"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -41,7 +43,7 @@ type line struct {
 	closed atomic.Bool
 
 	mu      sync.Mutex
-	checker checker
+	arrived *arrivals.Line
 }
 
 // linePair makes the two ends of a line: a connected pair, because only then does poll(2) tell QEMU the truth
@@ -118,7 +120,7 @@ func receiveNow(fd int, buf []byte) (int, error) {
 // frame counts one frame.
 func (l *line) frame(b []byte, now int64) {
 	l.mu.Lock()
-	traffic := l.checker.frame(b, now, &l.wire.run.first)
+	traffic := l.arrived.Frame(b, now)
 	l.mu.Unlock()
 	if traffic {
 		l.last.Store(now)

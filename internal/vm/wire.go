@@ -9,30 +9,27 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bondrepro/internal/arrivals"
 	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
 )
 
 // Wire is the other end of the machine's NICs, one line each: it takes frames at the line rate, so that a slow
 // line fills the NIC's ring and stops its queue as a busy port does, and it counts and checks every frame.
 type Wire struct {
 	lines []*line
-	run   run
+	run   *arrivals.Run
 	pcap  atomic.Pointer[capture]
 	start time.Time // what frames' times count from
 }
 
-// run is what all lines share of the current run.
-type run struct {
-	first atomic.Int64 // when its first frame came on any line, ns since Wire.start; 0 before that
-}
-
 // newWire takes the lines' sockets over. It reads nothing before serve.
 func newWire(sockets []int) *Wire {
-	w := &Wire{start: time.Now()}
+	w := &Wire{start: time.Now(), run: arrivals.NewRun(0, scenarios.Traffic{})}
 	for i, fd := range sockets {
 		l := &line{wire: w, index: i, fd: fd}
 		l.rate.Store(math.Float64bits(math.Inf(1)))
-		l.checker.begin(0, 0)
+		l.arrived = w.run.Line()
 		w.lines = append(w.lines, l)
 	}
 	return w
@@ -72,11 +69,11 @@ func (w *Wire) SetRates(bitsPerSecond []float64) {
 
 // Begin forgets all counts and starts to count a run. Frames of any other run are stale from now on; so call it
 // when the lines are idle and before the first send.
-func (w *Wire) Begin(number uint32, senders int) {
-	w.run.first.Store(0)
+func (w *Wire) Begin(number uint32, traffic scenarios.Traffic) {
+	w.run = arrivals.NewRun(number, traffic)
 	for _, l := range w.lines {
 		l.mu.Lock()
-		l.checker.begin(number, senders)
+		l.arrived = w.run.Line()
 		l.mu.Unlock()
 	}
 }
@@ -112,13 +109,13 @@ func (w *Wire) WaitIdle(ctx context.Context, quiet time.Duration) error {
 
 // End gives what arrived since Begin. It may be called again; counting goes on.
 func (w *Wire) End() result.Wire {
-	checkers := make([]*checker, len(w.lines))
+	counts := make([]*arrivals.Line, len(w.lines))
 	for i, l := range w.lines {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		checkers[i] = &l.checker
+		counts[i] = l.arrived
 	}
-	return summarise(checkers)
+	return w.run.Summary(counts)
 }
 
 // Pcap writes every frame from now on to out, whole, as pcapng with one interface a line and nanoseconds.

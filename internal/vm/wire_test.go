@@ -8,7 +8,6 @@ import (
 	"math"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,109 +24,12 @@ func datagram(run uint32, sender uint16, seq uint64, total int) []byte {
 	ip[0] = 0x45
 	binary.BigEndian.PutUint16(ip[2:], uint16(len(ip)))
 	ip[9] = 17
+	copy(ip[16:], []byte{239, 66, 1, 1})
 	udp := ip[20:]
 	binary.BigEndian.PutUint16(udp[2:], 6000)
 	binary.BigEndian.PutUint16(udp[4:], uint16(len(udp)))
 	stamp.Put(udp[8:], stamp.Header{Run: run, Sender: sender, Seq: seq})
 	return b
-}
-
-func TestCheckerCounts(t *testing.T) {
-	arp := append(make([]byte, 12), 0x08, 0x06, 0, 1)
-	lacp := append(make([]byte, 12), 0x88, 0x09, 1)
-	var first atomic.Int64
-	c := &checker{}
-	c.begin(7, 2)
-	for i, f := range [][]byte{
-		datagram(7, 0, 0, 100),
-		datagram(7, 0, 2, 100),
-		datagram(7, 0, 1, 100), // late
-		datagram(7, 0, 2, 100), // again
-		datagram(7, 1, 5, 200),
-		datagram(6, 0, 0, 100),    // of an earlier run
-		datagram(7, 2, 0, 100),    // there is no sender 2
-		datagram(7, 0, 1<<60, 90), // nobody gets that far
-		arp, arp, lacp,
-	} {
-		c.frame(f, int64(1000+i), &first)
-	}
-	w := summarise([]*checker{c})
-	s := w.Slaves[0]
-	if s.Frames != 11 || s.Ours != 5 || s.Stale != 1 || s.Bytes != 400+200+100+100+90+16+16+15 {
-		t.Errorf("frames %d, bytes %d, ours %d, stale %d", s.Frames, s.Bytes, s.Ours, s.Stale)
-	}
-	for kind, want := range map[string]uint64{"arp": 2, "lacp": 1, "damaged": 2} {
-		if s.Foreign[kind] != want {
-			t.Errorf("%d foreign frames of kind %s, want %d", s.Foreign[kind], kind, want)
-		}
-	}
-	if got := w.Senders[0]; got.Unique != 3 || got.Duplicates != 1 || got.Reordered != 1 || got.Beyond != 3 || got.Copies != 0 {
-		t.Errorf("sender 0: %+v", got)
-	}
-	if got := w.Senders[1]; got.Unique != 1 || got.Beyond != 6 || got.Index != 1 {
-		t.Errorf("sender 1: %+v", got)
-	}
-}
-
-func TestBroadcastCopiesAreNoDuplicates(t *testing.T) {
-	var first atomic.Int64
-	lines := make([]*checker, 3)
-	for i := range lines {
-		lines[i] = &checker{}
-		lines[i].begin(1, 1)
-		for seq := range uint64(100 + i) { // each line one more than the one before
-			lines[i].frame(datagram(1, 0, seq, 100), 1, &first)
-		}
-	}
-	if got := summarise(lines).Senders[0]; got.Unique != 102 || got.Copies != 100+101 || got.Duplicates != 0 || got.Beyond != 102 {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestBeginForgets(t *testing.T) {
-	var first atomic.Int64
-	c := &checker{}
-	c.begin(1, 1)
-	c.frame(datagram(1, 0, 4, 100), 1, &first)
-	c.begin(2, 1)
-	if w := summarise([]*checker{c}); w.Slaves[0].Frames != 0 || w.Senders[0].Beyond != 0 || len(w.Slaves[0].AtMS) != 0 {
-		t.Errorf("got %+v", w)
-	}
-}
-
-func TestSeriesCountsFromTheRunsFirstFrame(t *testing.T) {
-	const ms = int64(time.Millisecond)
-	var first atomic.Int64
-	a, b := &checker{}, &checker{}
-	a.begin(1, 1)
-	b.begin(1, 1)
-	a.frame(datagram(1, 0, 0, 100), 500*ms, &first)
-	b.frame(datagram(1, 0, 1, 100), 520*ms, &first) // the other line's first frame comes 20 ms into the run
-	b.frame(datagram(1, 0, 2, 100), 521*ms, &first)
-	b.frame(datagram(1, 0, 3, 100), 545*ms, &first)
-	b.frame(datagram(1, 0, 4, 100), 549*ms, &first)
-	s := summarise([]*checker{a, b}).Slaves[1]
-	wantAt, wantFrames := []float64{20, 45, 49}, []uint64{0, 2, 4}
-	for i := range wantAt {
-		if len(s.AtMS) != 3 || s.AtMS[i] != wantAt[i] || s.CumFrames[i] != wantFrames[i] || s.CumBytes[i] != 100*wantFrames[i] {
-			t.Fatalf("series %v %v %v, want %v %v", s.AtMS, s.CumFrames, s.CumBytes, wantAt, wantFrames)
-		}
-	}
-}
-
-func TestCheckingAFrameDoesNotAllocate(t *testing.T) {
-	var first atomic.Int64
-	c := &checker{}
-	c.begin(1, 1)
-	f := datagram(1, 0, 0, 4042)
-	seq := uint64(0)
-	if n := testing.AllocsPerRun(1000, func() {
-		stamp.PutSeq(f[42:], seq, 0)
-		c.frame(f, int64(seq), &first)
-		seq++
-	}); n != 0 {
-		t.Errorf("%v allocations a frame", n)
-	}
 }
 
 func TestTakingAFrameDoesNotAllocate(t *testing.T) {
@@ -138,7 +40,7 @@ func TestTakingAFrameDoesNotAllocate(t *testing.T) {
 	defer unix.Close(ours)
 	defer unix.Close(theirs)
 	w := newWire([]int{ours})
-	w.Begin(1, 1)
+	w.Begin(1, Traffic(1))
 	l, buf, frame := w.lines[0], make([]byte, frameMax), datagram(1, 0, 0, 1500)
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := unix.Write(theirs, frame); err != nil {
@@ -243,7 +145,7 @@ func TestStoppedLineIsFullAndGoesOn(t *testing.T) {
 	w, nics := lines(t, 2)
 	w.SetRates([]float64{0, math.Inf(1)})
 	time.Sleep(2 * longestWait) // a read that had begun may still take a frame
-	w.Begin(1, 1)
+	w.Begin(1, Traffic(1))
 	took := fill(t, nics[0], 1, 0, 4042)
 	if took == 0 || took > 20 {
 		t.Errorf("a stopped line took %d frames of 4042 bytes, want a handful", took)
@@ -265,7 +167,7 @@ func TestLinesHoldTheirSendersBack(t *testing.T) {
 	w, nics := lines(t, 2)
 	rates := []float64{20e6, 60e6}
 	w.SetRates(rates)
-	w.Begin(1, 2)
+	w.Begin(1, Traffic(2))
 	const frames, size = 1000, 1500
 	var senders sync.WaitGroup
 	for i, fd := range nics {
@@ -382,7 +284,7 @@ func BenchmarkFrame(b *testing.B) {
 	defer unix.Close(ours)
 	defer unix.Close(theirs)
 	w := newWire([]int{ours})
-	w.Begin(1, 1)
+	w.Begin(1, Traffic(1))
 	l, buf, frame := w.lines[0], make([]byte, frameMax), datagram(1, 0, 0, 4042)
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()

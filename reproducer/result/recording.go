@@ -40,6 +40,8 @@ type BondState struct {
 	Ifindex int               `json:"ifindex"`
 	Options map[string]string `json:"options"` // as iproute2 names them: mode, miimon, …
 	MTU     int               `json:"mtu"`
+	MAC     string            `json:"mac,omitempty"`
+	Address string            `json:"address,omitempty"` // of the senders
 }
 
 // SlaveState is a slave as read back after it was enslaved.
@@ -55,6 +57,9 @@ type SlaveState struct {
 	// CountsCompletions tells that tx_packets moves when the device is done with a packet (virtio_net),
 	// so that it can serve as "completed" in the oracle.
 	CountsCompletions bool `json:"counts_completions"`
+	// Lines is how many lines the slave has: where tbf makes them, one a TX queue, each with an equal share of the
+	// slave's line rate; 0 stands for 1.
+	Lines int `json:"lines,omitempty"`
 }
 
 // Sender is the account of one sending socket, warm-up included.
@@ -80,7 +85,8 @@ type Sender struct {
 	// first EAGAIN to the send that was taken; with zerocopy also the wait for buffers that packets in flight hold.
 	BlockedMS  float64  `json:"blocked_ms"`
 	Blocked    []Bucket `json:"blocked,omitempty"`
-	SndBuf     int      `json:"sndbuf"` // as SO_SNDBUF reads back
+	SndBuf     int      `json:"sndbuf"`         // as SO_SNDBUF reads back
+	Port       int      `json:"port,omitempty"` // UDP source port
 	MaxOutq    int      `json:"max_outq"`
 	Timestamps uint64   `json:"timestamps,omitempty"` // TX timestamps that came back
 	ZeroCopied uint64   `json:"zerocopied,omitempty"` // zerocopy completions that were not copies
@@ -164,6 +170,9 @@ type SlaveSeries struct {
 type Wire struct {
 	Slaves  []WireSlave  `json:"slaves"`
 	Senders []WireSender `json:"senders"`
+	// Gap is the longest time without a frame of ours on any line, between the first and the last of them.
+	GapMS   float64 `json:"gap_ms,omitempty"`
+	GapAtMS float64 `json:"gap_at_ms,omitempty"` // when it began, from the first frame
 }
 
 // WireSlave is one line.
@@ -173,10 +182,29 @@ type WireSlave struct {
 	Ours    uint64            `json:"ours"`              // of this run
 	Stale   uint64            `json:"stale,omitempty"`   // of an earlier run
 	Foreign map[string]uint64 `json:"foreign,omitempty"` // by kind: arp, lacp, igmp, ipv6, …
+	// Overflow are datagrams that came out of the line and that the receiving socket had no room for (SO_RXQ_OVFL);
+	// they are not in Ours. 0 where frames are taken from the line itself.
+	Overflow uint64 `json:"overflow,omitempty"`
+	// Sightings are the first 64 foreign frames.
+	Sightings []Sighting `json:"sightings,omitempty"`
+	Flows     []Flow     `json:"flows,omitempty"` // those seen on this line, by sender and then group
 	// AtMS, CumFrames and CumBytes are taken every 10 ms from the first frame of this run on, ours only.
 	AtMS      []float64 `json:"at_ms,omitempty"`
 	CumFrames []uint64  `json:"cum_frames,omitempty"`
 	CumBytes  []uint64  `json:"cum_bytes,omitempty"`
+}
+
+// Sighting is a foreign frame at the wire.
+type Sighting struct {
+	AtMS float64 `json:"at_ms"` // from the run's first frame of ours; negative before it
+	Kind string  `json:"kind"`
+}
+
+// Flow counts one sender's frames to one group.
+type Flow struct {
+	Sender int    `json:"sender"`
+	Group  int    `json:"group"` // index in traffic.groups
+	Frames uint64 `json:"frames"`
 }
 
 // WireSender is one sender's sequence numbers, over all lines together.
@@ -186,6 +214,8 @@ type WireSender struct {
 	Duplicates uint64 `json:"duplicates"` // frames whose number was seen before on the same line
 	Reordered  uint64 `json:"reordered"`  // frames with a number below the greatest seen on the same line
 	Beyond     uint64 `json:"beyond"`     // greatest number seen + 1; 0 when none
+	// Crossed are frames with a number below the greatest seen of the same flow, on whatever line.
+	Crossed uint64 `json:"crossed,omitempty"`
 	// Copies are numbers seen on more lines than one, counted once a further line (broadcast mode).
 	Copies uint64 `json:"copies"`
 }

@@ -134,6 +134,30 @@ type RunJudgement struct {
 	// Metrics are the values of the metric table; a metric that can't be had here is absent.
 	Metrics map[string]float64 `json:"metrics"`
 	Expect  []Expectation      `json:"expect,omitempty"`
+	Spread  *Spread            `json:"spread,omitempty"` // nil with one slave, or where nothing arrived
+}
+
+// Spread is how the traffic lay over the slaves, beside what the hash policy predicts.
+type Spread struct {
+	Slaves    []SlaveShare `json:"slaves"`
+	Predicted bool         `json:"predicted"`
+	Why       string       `json:"why,omitempty"` // why not
+	Flows     []FlowSpread `json:"flows,omitempty"`
+}
+
+// SlaveShare is one slave's part of the frames.
+type SlaveShare struct {
+	Name   string  `json:"name"`
+	Frames uint64  `json:"frames"`
+	Share  float64 `json:"share"` // 0 to 1
+}
+
+// FlowSpread is one flow: where the hash puts it, and where it went.
+type FlowSpread struct {
+	Sender    int      `json:"sender"`
+	Group     string   `json:"group"`
+	Predicted int      `json:"predicted"` // slave, from 0; -1 where not predicted
+	Seen      []uint64 `json:"seen"`      // frames, one a slave
 }
 
 // Finding is one mechanism with its evidence.
