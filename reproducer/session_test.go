@@ -62,6 +62,7 @@ var _ testbed.Testbed = (*place)(nil)
 func (p *place) Guest() *result.Guest     { return &result.Guest{Kernel: "6.1"} }
 func (p *place) Host() result.Host        { return result.Host{CPUs: 2} }
 func (p *place) Slaves() []string         { return []string{"52:54:00:b0:4d:01", "52:54:00:b0:4d:02"} }
+func (p *place) Partner() []string        { return nil }
 func (p *place) Lacks(module string) bool { return slices.Contains(p.lacks, module) }
 func (p *place) Complaints() []string     { return p.says }
 func (p *place) Close() error             { return nil }

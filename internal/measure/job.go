@@ -23,6 +23,10 @@ type Job struct {
 	LineRate []float64          `json:"line_rate"` // bits/s, one a slave; the testbed makes it so; none: open lines
 	Truesize int                `json:"truesize"`
 	Slaves   []string           `json:"slaves"` // MAC addresses, in order
+	// Shape makes the lines here, with tbf on each TX queue of the slaves: where nothing at their other end does.
+	Shape bool `json:"shape,omitempty"`
+	// Partner are the interfaces of a second bond, cabled to the slaves in the same order: with it 802.3ad negotiates.
+	Partner []string `json:"partner,omitempty"` // MAC addresses
 }
 
 // Probe is what is known of a topology before anything is measured on it.

@@ -17,8 +17,10 @@ type Testbed interface {
 	Host() result.Host
 	// Complaints are the lines with which the kernel under test reported faults of its own (BUG, WARNING).
 	Complaints() []string
-	// Slaves are the MAC addresses a job may name.
+	// Slaves are the MAC addresses of the slaves a job may name.
 	Slaves() []string
+	// Partner are those of the second bond, in the order of the slaves they are cabled to; none without Options.Partner.
+	Partner() []string
 	// Lacks tells whether the kernel is known to lack a module that a scenario can do without (netem).
 	Lacks(module string) bool
 	// Probe builds the job's topology on stopped lines. Errors are *measure.Fault or of the testbed.
@@ -36,7 +38,9 @@ type Options struct {
 	Modules    map[string]string // --module NAME=FILE
 	QEMU       string            // program; empty: qemu-system-x86_64 from $PATH
 	Pcap       string            // file for every frame at the wire; empty: none
-	NICs       int
+	NICs       int               // slaves
+	Queues     int               // TX queues of each; 0 stands for 1
+	Partner    bool              // a second bond is cabled to the slaves: 802.3ad
 	LinkSpeed  int               // Mbit/s that the NICs claim; 0: none, which 802.3ad does not take
 	Qdiscs     []string          // of the slaves, so that their modules are there
 	Progress   func(text string) // what is being done; never nil

@@ -186,6 +186,9 @@ func (g *guestVM) Slaves() []string {
 	return macs
 }
 
+// Partner is empty: nothing is cabled yet.
+func (g *guestVM) Partner() []string { return nil }
+
 func (g *guestVM) Lacks(module string) bool { return slices.Contains(g.lacks, module) }
 
 // Probe stops every line for as long as it takes, so that nothing leaves before its charge was read.

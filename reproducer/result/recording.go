@@ -28,7 +28,9 @@ type Recording struct {
 	After   Snapshot `json:"after"`
 	Drain   Drain    `json:"drain"`
 	Events  []Event  `json:"events,omitempty"`
-	Series  Series   `json:"series"`
+	// KernelLog are the lines with which the kernel under test reported faults of its own during the run.
+	KernelLog []string `json:"kernel_log,omitempty"`
+	Series    Series   `json:"series"`
 
 	// Wire is the other end of each slave; nil where the testbed has none.
 	Wire *Wire `json:"wire,omitempty"`
