@@ -19,16 +19,37 @@ type Spec struct {
 	MTU        int      // bytes; the slaves get it from the bond
 	Options    []Option // mode first or not: all go in the message that creates the bond
 	Slaves     []string
+	Primary    string          // one of Slaves; empty for none
+	Queues     int             // TX queues each slave must have; 0: whatever it has
 	TxQueueLen int             // packets, of each slave
-	Qdisc      string          // of each slave
+	Qdisc      string          // of each TX queue of each slave
+	LineRate   []float64       // bits/s, one a slave, made by tbf (see Leaf); nil: the lines are what they are
 	Offload    map[string]bool // of each slave, see SetOffload
-	Address    *net.IPNet
-	Orphan     bool // netem on the bond, see Client.Orphan
+	Address    *net.IPNet      // IPv6 is turned on for the bond where it is an IPv6 address
+	Orphan     bool            // netem on the bond, see Client.Orphan
+	// Bare builds only the bond and its slaves: no qdisc is installed, nothing counted, and a Partner's negotiation
+	// is not waited for.
+	Bare bool
+	// Partnered waits until LACP has put every slave to use (802.3ad with a partner).
+	Partnered bool
+}
+
+// Leaves are the qdiscs of the slaves' TX queues, one a slave.
+func (s Spec) Leaves() []Leaf {
+	leaves := make([]Leaf, len(s.Slaves))
+	for i := range leaves {
+		leaves[i].Kind = s.Qdisc
+		if s.LineRate != nil {
+			leaves[i].LineRate = s.LineRate[i]
+		}
+	}
+	return leaves
 }
 
 // State is what the kernel says was built.
 type State struct {
 	Ifindex int
+	MAC     string
 	MTU     int
 	Options map[string]string
 	Slaves  []Slave
@@ -95,28 +116,21 @@ func (c *Client) up(ctx context.Context, spec Spec) (*State, error) {
 		return nil, failed(fmt.Sprintf("ip link set mtu %d", spec.MTU), spec.Name, err)
 	}
 	state := &State{Ifindex: index, Options: options}
-	for _, name := range spec.Slaves {
-		slave, err := c.enslave(spec, bond, name)
+	for i, name := range spec.Slaves {
+		slave, err := c.enslave(spec, bond, i)
 		if err != nil {
 			return nil, err
 		}
+		if name == spec.Primary {
+			if err := c.setPrimary(bond, slave.Ifindex, name); err != nil {
+				return nil, err
+			}
+			state.Options["primary"] = name
+		}
 		state.Slaves = append(state.Slaves, *slave)
 	}
-	if err := c.nl.LinkSetUp(bond); err != nil {
-		return nil, failed("ip link set up", spec.Name, err)
-	}
-	if err := c.CountEgress(index); err != nil {
+	if err := c.equip(spec, bond); err != nil {
 		return nil, err
-	}
-	if spec.Orphan {
-		if err := c.Orphan(index); err != nil {
-			return nil, err
-		}
-	}
-	if spec.Address != nil {
-		if err := c.nl.AddrAdd(bond, &netlink.Addr{IPNet: spec.Address}); err != nil {
-			return nil, failed("ip addr add "+spec.Address.String(), spec.Name, err)
-		}
 	}
 	if err := c.waitReady(ctx, spec); err != nil {
 		return nil, err
@@ -125,11 +139,58 @@ func (c *Client) up(ctx context.Context, spec Spec) (*State, error) {
 	if err != nil {
 		return nil, failed("ip link show", spec.Name, err)
 	}
-	state.MTU = link.Attrs().MTU
+	state.MTU, state.MAC = link.Attrs().MTU, link.Attrs().HardwareAddr.String()
 	if state.MTU != spec.MTU {
 		return nil, &MismatchError{Object: spec.Name, Option: "mtu", Want: fmt.Sprint(spec.MTU), Got: fmt.Sprint(state.MTU)}
 	}
 	return state, nil
+}
+
+// equip sets the bond up with its counter and address.
+func (c *Client) equip(spec Spec, bond netlink.Link) error {
+	index := bond.Attrs().Index
+	if spec.Address != nil && spec.Address.IP.To4() == nil {
+		if err := enableIPv6(spec.Name); err != nil {
+			return err
+		}
+	}
+	if err := c.nl.LinkSetUp(bond); err != nil {
+		return failed("ip link set up", spec.Name, err)
+	}
+	if !spec.Bare {
+		if err := c.CountEgress(index); err != nil {
+			return err
+		}
+	}
+	if spec.Orphan {
+		if err := c.Orphan(index); err != nil {
+			return err
+		}
+	}
+	if spec.Address == nil {
+		return nil
+	}
+	// Without duplicate address detection, which would make the address wait.
+	addr := &netlink.Addr{IPNet: spec.Address, Flags: unix.IFA_F_NODAD}
+	return failed("ip addr add "+spec.Address.String(), spec.Name, c.nl.AddrAdd(bond, addr))
+}
+
+// setPrimary prefers a slave whenever it is up: `ip link set BOND type bond primary SLAVE`. The bond must have it
+// already (bond_option_primary_set, drivers/net/bonding/bond_options.c).
+func (c *Client) setPrimary(bond netlink.Link, slave int, name string) error {
+	change := netlink.NewLinkBond(netlink.LinkAttrs{Name: bond.Attrs().Name, Index: bond.Attrs().Index})
+	change.Primary = slave
+	if err := c.nl.LinkModify(change); err != nil {
+		return failed("ip link set type bond primary "+name, bond.Attrs().Name, err)
+	}
+	link, err := c.nl.LinkByIndex(bond.Attrs().Index)
+	if err != nil {
+		return failed("ip link show", bond.Attrs().Name, err)
+	}
+	if got := link.(*netlink.Bond).Primary; got != slave {
+		return &MismatchError{Object: bond.Attrs().Name, Option: "primary", Want: name, Got: c.nameOf(got)}
+	}
+	return nil
 }
 
 func (c *Client) create(spec Spec) (netlink.Link, map[string]string, error) {
@@ -159,7 +220,8 @@ func (c *Client) create(spec Spec) (netlink.Link, map[string]string, error) {
 
 // enslave takes two steps, as a slave must be down to be enslaved and stays down on 6.1 when both are asked
 // for in one message; bond_enslave opens it, and the second step makes sure.
-func (c *Client) enslave(spec Spec, bond netlink.Link, name string) (*Slave, error) {
+func (c *Client) enslave(spec Spec, bond netlink.Link, index int) (*Slave, error) {
+	name := spec.Slaves[index]
 	link, err := c.nl.LinkByName(name)
 	if err != nil {
 		return nil, failed("ip link show", name, err)
@@ -194,9 +256,14 @@ func (c *Client) enslave(spec Spec, bond netlink.Link, name string) (*Slave, err
 	if a.TxQLen != spec.TxQueueLen {
 		return nil, &MismatchError{Object: name, Option: "txqueuelen", Want: fmt.Sprint(spec.TxQueueLen), Got: fmt.Sprint(a.TxQLen)}
 	}
-	// After txqueuelen: pfifo_fast sizes its rings when it is made (net/sched/sch_generic.c, pfifo_fast_init).
-	if err := c.ReplaceQdisc(a.Index, a.NumTxQueues, spec.Qdisc); err != nil {
-		return nil, err
+	if spec.Queues != 0 && a.NumTxQueues != spec.Queues {
+		return nil, &MismatchError{Object: name, Option: "TX queues", Want: fmt.Sprint(spec.Queues), Got: fmt.Sprint(a.NumTxQueues)}
+	}
+	if !spec.Bare {
+		// After txqueuelen: pfifo_fast sizes its rings when it is made (net/sched/sch_generic.c, pfifo_fast_init).
+		if err := c.ReplaceQdisc(a.Index, a.NumTxQueues, spec.Leaves()[index]); err != nil {
+			return nil, err
+		}
 	}
 	nic, err := InspectNIC(name)
 	if err != nil {
@@ -205,9 +272,20 @@ func (c *Client) enslave(spec Spec, bond netlink.Link, name string) (*Slave, err
 	return &Slave{NIC: nic, Name: name, Ifindex: a.Index, MAC: a.HardwareAddr.String(), Queues: a.NumTxQueues, TxQueueLen: a.TxQLen}, nil
 }
 
+const (
+	readyLimit = 5 * time.Second
+	// lacpLimit leaves room for LACP's slow first steps: the aggregator waits 2 s for more ports, and a partner that
+	// was asked slowly is asked again only after 30 s (drivers/net/bonding/bond_3ad.c).
+	lacpLimit = 40 * time.Second
+)
+
 // waitReady waits until the bond and every slave are up with carrier and the MII monitor says "up".
 func (c *Client) waitReady(ctx context.Context, spec Spec) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	limit := readyLimit
+	if spec.Partnered {
+		limit = lacpLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		missing, err := c.notReady(spec)
@@ -219,7 +297,7 @@ func (c *Client) waitReady(ctx context.Context, spec Spec) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready after 5 s: %s", spec.Name, missing)
+			return fmt.Errorf("%s is not ready after %v: %s", spec.Name, limit, missing)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -251,6 +329,11 @@ func (c *Client) notReady(spec Spec) (string, error) {
 		}
 		if ok && slave.MiiStatus != netlink.BondLinkUp {
 			return name + " is MII " + slave.MiiStatus.String(), nil
+		}
+		// LACP_STATE_DISTRIBUTING (include/net/bond_3ad.h).
+		const distributing = 0x20
+		if ok && spec.Partnered && uint16(slave.AdActorOperPortState)&slave.AdPartnerOperPortState&distributing == 0 {
+			return fmt.Sprintf("LACP has not put %s to use (port state %#x, the partner's %#x)", name, slave.AdActorOperPortState, slave.AdPartnerOperPortState), nil
 		}
 	}
 	return "", nil

@@ -185,7 +185,7 @@ func TestBondQdiscIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ReplaceQdisc(eth0.Attrs().Index, 1, "pfifo_fast"); err != nil {
+	if err := c.ReplaceQdisc(eth0.Attrs().Index, 1, bondctl.Leaf{Kind: "pfifo_fast"}); err != nil {
 		t.Fatal(err)
 	}
 	after, err := netlink.QdiscList(eth0)

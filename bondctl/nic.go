@@ -24,8 +24,9 @@ var featureNames = map[string][]string{
 }
 
 // completionDrivers are those whose tx_packets moves when the device has sent a packet, not when the driver
-// took it (virtio_net: free_old_xmit_skbs, drivers/net/virtio_net.c).
-var completionDrivers = []string{"virtio_net"}
+// took it (virtio_net: free_old_xmit_skbs, drivers/net/virtio_net.c), or when the peer's stack has it (veth:
+// veth_xmit, drivers/net/veth.c).
+var completionDrivers = []string{"virtio_net", "veth"}
 
 // NIC is what ethtool tells of an interface.
 type NIC struct {

@@ -21,30 +21,6 @@ const (
 	actUnspec    = 0xffffffff // TC_ACT_UNSPEC, "continue"
 )
 
-// ReplaceQdisc installs kind anew as the root qdisc of an interface with one TX queue, or on every child of
-// mq of one with several. It is `tc qdisc del dev DEV root; tc qdisc add dev DEV root KIND`: a mere replace
-// by the same kind keeps the old qdisc and its counters (net/sched/sch_api.c, tc_modify_qdisc).
-func (c *Client) ReplaceQdisc(ifindex, queues int, kind string) error {
-	root := &netlink.GenericQdisc{QdiscAttrs: netlink.QdiscAttrs{LinkIndex: ifindex, Parent: netlink.HANDLE_ROOT}}
-	// The default qdisc can't be deleted (ENOENT, EINVAL) and needn't be.
-	if err := c.nl.QdiscDel(root); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EINVAL) {
-		return failed("tc qdisc del root", c.nameOf(ifindex), err)
-	}
-	if queues <= 1 {
-		return c.replace(ifindex, netlink.HANDLE_ROOT, 0, kind)
-	}
-	const mqHandle = 0x00100000 // 10:
-	if err := c.replace(ifindex, netlink.HANDLE_ROOT, mqHandle, "mq"); err != nil {
-		return err
-	}
-	for q := 1; q <= queues; q++ {
-		if err := c.replace(ifindex, mqHandle|uint32(q), 0, kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (c *Client) replace(ifindex int, parent, handle uint32, kind string) error {
 	q := &netlink.GenericQdisc{
 		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: ifindex, Parent: parent, Handle: handle},

@@ -17,14 +17,14 @@ type faults struct {
 	client  *bondctl.Client
 	group   *traffic.Group
 	slaves  []bondctl.Slave
-	qdisc   string
+	leaves  []bondctl.Leaf // one a slave
 	made    []result.Event
 }
 
-func newFaults(sc scenarios.Scenario, client *bondctl.Client, group *traffic.Group, slaves []bondctl.Slave) *faults {
+func newFaults(sc scenarios.Scenario, p *place, group *traffic.Group) *faults {
 	pending := slices.Clone(sc.Faults)
 	slices.SortStableFunc(pending, func(a, b scenarios.Fault) int { return int(a.At - b.At) })
-	return &faults{pending: pending, client: client, group: group, slaves: slaves, qdisc: sc.Topology.Slaves.Qdisc}
+	return &faults{pending: pending, client: p.client, group: group, slaves: p.state.Slaves, leaves: p.spec.Leaves()}
 }
 
 // due makes every fault whose time has come.
@@ -49,7 +49,7 @@ func (f *faults) make(x scenarios.Fault) (text string, slave int, err error) {
 		return "set the slave up, as the scenario asks", *x.SlaveUp, f.client.SetSlave(f.slaves[*x.SlaveUp].Ifindex, true)
 	case x.ReplaceQdisc != nil:
 		s := f.slaves[*x.ReplaceQdisc]
-		return "replaced the slave's qdisc, as the scenario asks", *x.ReplaceQdisc, f.client.ReplaceQdisc(s.Ifindex, s.Queues, f.qdisc)
+		return "replaced the slave's qdisc, as the scenario asks", *x.ReplaceQdisc, f.client.ReplaceQdisc(s.Ifindex, s.Queues, f.leaves[*x.ReplaceQdisc])
 	case x.BypassBond != nil:
 		return "sent straight out of the slave, as the scenario asks", *x.BypassBond, f.group.Bypass(f.slaves[*x.BypassBond].Ifindex)
 	}

@@ -36,27 +36,56 @@ type Probe struct {
 }
 
 const (
-	bondName = "bond0"
+	bondName    = "bond0"
+	partnerName = "partner0"
 	// settle is how long counters must stand still before a measurement starts and after it ended.
 	settle     = 100 * time.Millisecond
 	drainLimit = 5 * time.Second
 )
 
-// sourceAddress is the bond's address: TEST-NET-1 (RFC 5737), which is on no real network.
-var sourceAddress = &net.IPNet{IP: net.IPv4(192, 0, 2, 1), Mask: net.CIDRMask(24, 32)}
+// The bond's address is one that is on no real network: TEST-NET-1 (RFC 5737), or one for documentation (RFC 3849).
+var (
+	sourceIPv4 = &net.IPNet{IP: net.IPv4(192, 0, 2, 1), Mask: net.CIDRMask(24, 32)}
+	sourceIPv6 = &net.IPNet{IP: net.ParseIP("2001:db8::1"), Mask: net.CIDRMask(64, 128)}
+)
 
-// spec translates the scenario's topology into what bondctl builds.
-func spec(sc scenarios.Scenario, slaves []string) bondctl.Spec {
-	return bondctl.Spec{
+func sourceAddress(t scenarios.Traffic) *net.IPNet {
+	if t.IPv6() {
+		return sourceIPv6
+	}
+	return sourceIPv4
+}
+
+// spec translates the job's topology into what bondctl builds.
+func spec(job Job, slaves []string) bondctl.Spec {
+	sc := job.Scenario
+	s := bondctl.Spec{
 		Name:       bondName,
 		MTU:        sc.Topology.MTU,
 		Options:    bondOptions(sc.Topology.Bond),
 		Slaves:     slaves,
+		Queues:     sc.Topology.Slaves.Queues,
 		TxQueueLen: sc.Topology.Slaves.TxQueueLen,
 		Qdisc:      sc.Topology.Slaves.Qdisc,
 		Offload:    offload(sc.Offload),
-		Address:    sourceAddress,
+		Address:    sourceAddress(sc.Traffic),
 		Orphan:     sc.Orphan == scenarios.OrphanNetem,
+		Partnered:  len(job.Partner) > 0,
+	}
+	if p := sc.Topology.Bond.Primary; p != nil {
+		s.Primary = slaves[*p]
+	}
+	if job.Shape && len(job.LineRate) > 0 {
+		s.LineRate = job.LineRate
+	}
+	return s
+}
+
+// partnerSpec is the second bond, which is there to negotiate with: it asks for LACPDUs every second.
+func partnerSpec(sc scenarios.Scenario, slaves []string) bondctl.Spec {
+	return bondctl.Spec{
+		Name: partnerName, MTU: sc.Topology.MTU, Slaves: slaves, TxQueueLen: sc.Topology.Slaves.TxQueueLen, Bare: true,
+		Options: []bondctl.Option{{Name: "mode", Value: "802.3ad"}, {Name: "miimon", Value: "100"}, {Name: "lacp_rate", Value: "fast"}},
 	}
 }
 
@@ -135,15 +164,23 @@ func indexMAC(interfaces []net.Interface, mac string) int {
 	return -1
 }
 
-func recorded(spec bondctl.Spec, st *bondctl.State) (result.BondState, []result.SlaveState) {
+func recorded(job Job, p *place) (result.BondState, []result.SlaveState) {
+	st := p.state
 	slaves := make([]result.SlaveState, 0, len(st.Slaves))
 	for _, s := range st.Slaves {
-		slaves = append(slaves, result.SlaveState{
+		state := result.SlaveState{
 			Name: s.Name, Ifindex: s.Ifindex, MAC: s.MAC, Driver: s.Driver, Ring: s.TxRing, Queues: s.Queues,
-			TxQueueLen: s.TxQueueLen, Qdisc: spec.Qdisc, CountsCompletions: s.CountsCompletions,
-		})
+			TxQueueLen: s.TxQueueLen, Qdisc: p.spec.Qdisc, CountsCompletions: s.CountsCompletions,
+		}
+		if job.Shape {
+			state.Lines = s.Queues
+		}
+		slaves = append(slaves, state)
 	}
-	return result.BondState{Name: spec.Name, Ifindex: st.Ifindex, Options: st.Options, MTU: st.MTU}, slaves
+	return result.BondState{
+		Name: p.spec.Name, Ifindex: st.Ifindex, Options: st.Options, MTU: st.MTU, MAC: st.MAC,
+		Address: p.spec.Address.IP.String(),
+	}, slaves
 }
 
 func trafficConfig(job Job, ifindex int) traffic.Config {

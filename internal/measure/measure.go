@@ -24,8 +24,12 @@ type place struct {
 }
 
 // up builds the job's topology in the calling thread's namespace. The caller calls down.
-func up(ctx context.Context, job Job) (*place, error) {
+func up(ctx context.Context, job Job) (_ *place, err error) {
 	names, err := slaveNames(job.Slaves)
+	if err != nil {
+		return nil, err
+	}
+	partner, err := slaveNames(job.Partner)
 	if err != nil {
 		return nil, err
 	}
@@ -33,22 +37,39 @@ func up(ctx context.Context, job Job) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{client: client, spec: spec(job.Scenario, names)}
+	p := &place{client: client, spec: spec(job, names)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.down())
+		}
+	}()
+	if len(partner) > 0 {
+		if _, err := client.Up(ctx, partnerSpec(job.Scenario, partner)); err != nil {
+			return nil, err
+		}
+	}
 	if p.state, err = client.Up(ctx, p.spec); err != nil {
-		return nil, errors.Join(err, client.Close())
+		return nil, err
 	}
-	if p.conn, err = qdiscstat.Open(); err != nil {
-		return nil, errors.Join(err, p.down())
-	}
-	return p, nil
+	p.conn, err = qdiscstat.Open()
+	return p, err
 }
 
+// down takes away what is there of the topology: a bond that was not built is no error.
 func (p *place) down() error {
-	errs := []error{p.client.Down(p.spec.Name), p.client.Close()}
+	errs := []error{p.takeDown(), p.client.Down(partnerName), p.client.Close()}
 	if p.conn != nil {
 		errs = append(errs, p.conn.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// takeDown removes the bond if it is one of ours: Up refuses one that was there before.
+func (p *place) takeDown() error {
+	if p.state == nil {
+		return nil
+	}
+	return p.client.Down(p.spec.Name)
 }
 
 func (p *place) path() *path {
@@ -73,7 +94,7 @@ func ProbeTopology(ctx context.Context, job Job) (probe Probe, err error) {
 	if probe.Truesize, err = traffic.MeasureTruesize(trafficConfig(job, p.state.Slaves[0].Ifindex)); err != nil {
 		return Probe{}, err
 	}
-	_, probe.Slaves = recorded(p.spec, p.state)
+	_, probe.Slaves = recorded(job, p)
 	return probe, nil
 }
 
@@ -88,7 +109,7 @@ func Measure(ctx context.Context, job Job) (rec result.Recording, err error) {
 	defer func() { err = errors.Join(err, p.down()) }()
 
 	rec = result.Recording{Arm: job.Arm, Run: job.Run, Started: time.Now(), Truesize: job.Truesize, LineRate: job.LineRate}
-	rec.Bond, rec.Slaves = recorded(p.spec, p.state)
+	rec.Bond, rec.Slaves = recorded(job, p)
 	group, err := traffic.Open(trafficConfig(job, p.state.Ifindex))
 	if err != nil {
 		return rec, err
@@ -99,7 +120,7 @@ func Measure(ctx context.Context, job Job) (rec result.Recording, err error) {
 	for _, s := range p.state.Slaves {
 		m.completes = append(m.completes, s.CountsCompletions)
 	}
-	m.faults = newFaults(job.Scenario, p.client, group, p.state.Slaves)
+	m.faults = newFaults(job.Scenario, p, group)
 	err = m.run(ctx)
 	return rec, err
 }
