@@ -60,7 +60,8 @@ const (
 // guestVM is a booted kernel whose slaves' other ends are in this process.
 type guestVM struct {
 	machine  *vm.Machine
-	nics     int
+	nics     int  // slaves: the first NICs
+	partner  bool // as many NICs again, cabled to them
 	bare     bool // a kernel that came without any module or list of what is built in
 	guest    result.Guest
 	host     result.Host
@@ -102,7 +103,7 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guestVM{lacks: lacks, host: HostFacts(), pcap: pcap}
+	g := &guestVM{lacks: lacks, host: HostFacts(), pcap: pcap, nics: o.NICs, partner: o.Partner}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Close())
@@ -111,7 +112,7 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	o.Progress("booting " + k.Release)
 	g.machine, err = vm.Start(ctx, vm.Config{
 		Image: k.Image, Self: self, Modules: modules, ModuleParams: moduleParams, Append: builtInParams(), Sysctls: sysctls,
-		NICs: o.NICs, LinkSpeed: o.LinkSpeed, QEMU: o.QEMU, Progress: o.Progress,
+		NICs: g.lines(), Queues: o.Queues, Cables: g.cables(), LinkSpeed: o.LinkSpeed, QEMU: o.QEMU, Progress: o.Progress,
 	})
 	if err != nil {
 		return nil, err
@@ -122,7 +123,6 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 		}
 	}
 	g.host.QEMU = g.machine.QEMUVersion()
-	g.nics = o.NICs
 	_, known := k.BuiltIn("bonding")
 	g.bare = len(modules) == 0 && !known
 	proven, err := prove(k.Release, k.BuildID(), modules, g.machine.Hello())
@@ -178,26 +178,52 @@ func (g *guestVM) Host() result.Host    { return g.host }
 
 func (g *guestVM) Complaints() []string { return g.machine.Complaints() }
 
-func (g *guestVM) Slaves() []string {
-	macs := make([]string, g.nics)
-	for i := range macs {
-		macs[i] = vm.MAC(i)
+func (g *guestVM) Slaves() []string { return macs(0, g.nics) }
+
+func (g *guestVM) Partner() []string { return macs(g.nics, g.lines()) }
+
+// macs are the addresses of the NICs from the first on to before the end.
+func macs(first, end int) []string {
+	var list []string
+	for i := first; i < end; i++ {
+		list = append(list, vm.MAC(i))
 	}
-	return macs
+	return list
 }
 
-// Partner is empty: nothing is cabled yet.
-func (g *guestVM) Partner() []string { return nil }
+// lines is how many NICs there are: the slaves, then the partner's.
+func (g *guestVM) lines() int {
+	if g.partner {
+		return 2 * g.nics
+	}
+	return g.nics
+}
+
+// cables join each slave to the partner's NIC of the same number.
+func (g *guestVM) cables() [][2]int {
+	var list [][2]int
+	for i := g.nics; i < g.lines(); i++ {
+		list = append(list, [2]int{i - g.nics, i})
+	}
+	return list
+}
+
+// rates are those of all lines: the slaves' first ones as given, the rest open.
+func (g *guestVM) rates(slaves []float64) []float64 {
+	rates := slices.Repeat([]float64{math.Inf(1)}, g.lines())
+	copy(rates, slaves)
+	return rates
+}
 
 func (g *guestVM) Lacks(module string) bool { return slices.Contains(g.lacks, module) }
 
-// Probe stops every line for as long as it takes, so that nothing leaves before its charge was read.
+// Probe stops every slave's line for as long as it takes, so that nothing leaves before its charge was read.
 func (g *guestVM) Probe(ctx context.Context, job measure.Job) (measure.Probe, error) {
 	w := g.machine.Wire()
-	w.SetRates(make([]float64, g.nics))
+	w.SetRates(g.rates(make([]float64, g.nics)))
 	var probe measure.Probe
 	err := g.call(ctx, measure.KindProbe, job, &probe)
-	w.SetRates(openLines(g.nics))
+	w.SetRates(g.rates(nil))
 	var fault *measure.Fault
 	if g.bare && errors.As(err, &fault) {
 		return probe, &UsageError{Err: fmt.Errorf("%w; the kernel came without modules: unless all it needs is built in, give --modules DIR", err)}
@@ -219,19 +245,18 @@ func (g *guestVM) waitIdle(ctx context.Context) error {
 	return err
 }
 
-func openLines(n int) []float64 { return slices.Repeat([]float64{math.Inf(1)}, n) }
-
 // Measure has the guest measure, and adds what the wire saw.
 func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
 	w := g.machine.Wire()
-	rates := openLines(g.nics)
-	copy(rates, job.LineRate)
-	w.SetRates(rates)
+	w.SetRates(g.rates(job.LineRate))
+	g.machine.TakeComplaints() // of what went before
 	w.Begin(job.Run, job.Scenario.Traffic)
-	if err := g.call(ctx, measure.KindMeasure, job, &rec); err != nil {
-		return rec, err
+	err = g.call(ctx, measure.KindMeasure, job, &rec)
+	if err == nil {
+		err = g.waitIdle(ctx)
 	}
-	if err := g.waitIdle(ctx); err != nil {
+	rec.KernelLog = g.machine.TakeComplaints()
+	if err != nil {
 		return rec, err
 	}
 	wire := w.End()

@@ -20,9 +20,10 @@ var cpus = map[string][]string{
 	TCG: {"-accel", "tcg,thread=multi", "-cpu", "max,-cx16"},
 }
 
-// kernelArguments: any oops or panic ends the machine (oops=panic, panic=-1, and -no-reboot on QEMU's side), and
-// what the guest writes to /dev/kmsg is never dropped.
-const kernelArguments = "console=ttyS0 panic=-1 oops=panic quiet printk.devkmsg=on net.ifnames=0 mitigations=off"
+// kernelArguments: any oops or panic ends the machine (oops=panic, panic=-1, and -no-reboot on QEMU's side), what
+// the guest writes to /dev/kmsg is never dropped, and the console shows warnings (level 4) but not less: the kernel's
+// complaints are read there.
+const kernelArguments = "console=ttyS0 panic=-1 oops=panic loglevel=5 printk.devkmsg=on net.ifnames=0 mitigations=off"
 
 // arguments are QEMU's for a machine whose initramfs, serial ports and lines are the descriptors above.
 func arguments(c Config, accel string) []string {

@@ -16,14 +16,14 @@ func TestArguments(t *testing.T) {
 		{"tcg, two NICs", Config{Image: "/boot/vmlinuz", NICs: 2}, TCG, `
 -nodefaults -no-user-config -no-reboot -display none -machine q35 -accel tcg,thread=multi -cpu max,-cx16
 -smp 2 -m 1024 -kernel /boot/vmlinuz -initrd /dev/fd/5
--append "console=ttyS0 panic=-1 oops=panic quiet printk.devkmsg=on net.ifnames=0 mitigations=off"
+-append "console=ttyS0 panic=-1 oops=panic loglevel=5 printk.devkmsg=on net.ifnames=0 mitigations=off"
 -chardev socket,id=console,fd=3 -serial chardev:console -chardev socket,id=channel,fd=4 -serial chardev:channel
 -netdev dgram,id=line0,local.type=fd,local.str=6 -device virtio-net-pci,netdev=line0,mac=52:54:00:b0:4d:01,romfile=
 -netdev dgram,id=line1,local.type=fd,local.str=7 -device virtio-net-pci,netdev=line1,mac=52:54:00:b0:4d:02,romfile=`},
 		{"kvm, a speed, an argument", Config{Image: "k", NICs: 1, LinkSpeed: 10000, MemoryMB: 512, CPUs: 1, Append: "nosmp"}, KVM, `
 -nodefaults -no-user-config -no-reboot -display none -machine q35 -accel kvm -cpu host
 -smp 1 -m 512 -kernel k -initrd /dev/fd/5
--append "console=ttyS0 panic=-1 oops=panic quiet printk.devkmsg=on net.ifnames=0 mitigations=off nosmp"
+-append "console=ttyS0 panic=-1 oops=panic loglevel=5 printk.devkmsg=on net.ifnames=0 mitigations=off nosmp"
 -chardev socket,id=console,fd=3 -serial chardev:console -chardev socket,id=channel,fd=4 -serial chardev:channel
 -netdev dgram,id=line0,local.type=fd,local.str=6 -device virtio-net-pci,netdev=line0,mac=52:54:00:b0:4d:01,romfile=,speed=10000,duplex=full`},
 	}
@@ -50,9 +50,11 @@ func TestArguments(t *testing.T) {
 
 func TestConfigThatCannotBe(t *testing.T) {
 	for want, c := range map[string]Config{
-		"no kernel":   {Self: "s"},
-		"17 NICs":     {Image: "i", Self: "s", NICs: 17},
-		"accelerator": {Image: "i", Self: "s", Accel: "xen"},
+		"no kernel":          {Self: "s"},
+		"17 NICs":            {Image: "i", Self: "s", NICs: 17},
+		"accelerator":        {Image: "i", Self: "s", Accel: "xen"},
+		"NIC 2, there are 2": {Image: "i", Self: "s", NICs: 2, Cables: [][2]int{{0, 2}}},
+		"at NIC 1":           {Image: "i", Self: "s", NICs: 3, Cables: [][2]int{{0, 1}, {2, 1}}},
 	} {
 		if _, err := c.withDefaults(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -23,8 +23,14 @@ type Config struct {
 	Sysctls      map[string]string // applied after the modules are loaded: net.ipv6.conf.all.disable_ipv6 or with slashes
 
 	NICs int // virtio NICs, each with a line of the Wire; eth0, eth1, … in order, see MAC
+	// Queues is how many pairs of queues each NIC has; 0 stands for 1. virtio_net uses no more of them than there are
+	// CPUs (virtnet_probe, drivers/net/virtio_net.c), so these are as many at least, whatever CPUs says.
+	Queues int
 	// LinkSpeed is the speed the NICs say they have, Mbit/s, full duplex; 0 for unknown. 802.3ad needs one.
 	LinkSpeed int
+	// Cables are pairs of NICs: what one sends of the slow protocols (LACP), the other receives. Nothing else is
+	// carried, and the frames count on the sender's line as they do without a cable.
+	Cables [][2]int
 
 	MemoryMB int    // 1024
 	CPUs     int    // 2
@@ -77,14 +83,24 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ConsoleLog == nil {
 		c.ConsoleLog = io.Discard
 	}
-	const mostNICs = 16 // slots of the q35 root bus, less what QEMU puts there
+	const (
+		mostNICs   = 16 // of some 30 free slots of the q35 root bus
+		mostQueues = 64
+	)
+	c.Queues = max(c.Queues, 1)
+	c.CPUs = max(c.CPUs, c.Queues)
 	switch {
 	case c.Image == "" || c.Self == "":
 		return c, fmt.Errorf("boot a machine: no kernel or no program for it")
 	case c.NICs < 0 || c.NICs > mostNICs:
 		return c, fmt.Errorf("boot a machine: %d NICs, at most %d are possible", c.NICs, mostNICs)
+	case c.Queues > mostQueues:
+		return c, fmt.Errorf("boot a machine: %d queues a NIC, at most %d are possible", c.Queues, mostQueues)
 	case c.Accel != "" && c.Accel != KVM && c.Accel != TCG:
 		return c, fmt.Errorf("boot a machine: accelerator %q, only %s and %s are known", c.Accel, KVM, TCG)
+	}
+	if err := checkCables(c.Cables, c.NICs); err != nil {
+		return c, fmt.Errorf("boot a machine: %w", err)
 	}
 	return c, nil
 }

@@ -22,7 +22,8 @@ type console struct {
 	mu         sync.Mutex
 	partial    []byte
 	last       []string // at most tailLines
-	complaints []string
+	complaints []string // the first ones
+	fresh      []string // those not taken yet
 	panic      string
 	mark       string
 	onMark     func(string)
@@ -36,9 +37,13 @@ type consoleState struct {
 	mark      string // the guest's last mark, without its prefix
 }
 
-// complaints are how the kernel starts to report a fault of its own.
+// complaints are how the kernel starts to report a fault of its own. The last one is netdev_cap_txqueue's
+// (include/linux/netdevice.h), of a driver that maps a packet to a queue which is not there.
 var complaints = []string{"BUG:", "Oops:", "WARNING:", "general protection fault", "rcu_sched self-detected stall",
-	"rcu_preempt self-detected stall", "watchdog:"}
+	"rcu_preempt self-detected stall", "watchdog:", "selects TX queue"}
+
+// complaintsMost bounds the complaints kept: a kernel that is not well can say the same for ever.
+const complaintsMost = 20
 
 const panicMark = "Kernel panic - not syncing"
 
@@ -82,13 +87,19 @@ func (c *console) line(raw string) {
 	}
 	for _, p := range complaints {
 		if strings.Contains(text, p) {
-			const most = 20
-			if len(c.complaints) < most {
-				c.complaints = append(c.complaints, withoutTime(text))
-			}
+			c.complaints = upTo(complaintsMost, c.complaints, withoutTime(text))
+			c.fresh = upTo(complaintsMost, c.fresh, withoutTime(text))
 			break
 		}
 	}
+}
+
+// upTo appends the text unless there are most already.
+func upTo(most int, list []string, text string) []string {
+	if len(list) >= most {
+		return list
+	}
+	return append(list, text)
 }
 
 func (c *console) state() consoleState {
@@ -110,6 +121,15 @@ func (c *console) said() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]string(nil), c.complaints...)
+}
+
+// take are the complaints since the last take.
+func (c *console) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fresh := c.fresh
+	c.fresh = nil
+	return fresh
 }
 
 // clean drops what a terminal would act on: SeaBIOS and the kernel write escape sequences.

@@ -97,3 +97,28 @@ func TestNoHello(t *testing.T) {
 		}
 	}
 }
+
+func TestComplaintsAreTakenOnceAndBounded(t *testing.T) {
+	c := newConsole(io.Discard, func(string) {})
+	write := func(text string) {
+		if _, err := c.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("[    3.0] WARNING: CPU: 0 PID: 1 at net/core/dev.c:1\n[    3.1] all is well\n")
+	if got := c.take(); len(got) != 1 || got[0] != "WARNING: CPU: 0 PID: 1 at net/core/dev.c:1" {
+		t.Errorf("took %q", got)
+	}
+	for i := range 2 * complaintsMost {
+		write(fmt.Sprintf("[    4.0] eth0 selects TX queue %d, but real number of TX queues is 4\n", 16+i))
+	}
+	if got := c.take(); len(got) != complaintsMost || !strings.HasPrefix(got[0], "eth0 selects TX queue 16") {
+		t.Errorf("took %d complaints: %q", len(got), got)
+	}
+	if got := c.take(); len(got) != 0 {
+		t.Errorf("took %q again", got)
+	}
+	if got := c.said(); len(got) != complaintsMost || !strings.HasPrefix(got[0], "WARNING") {
+		t.Errorf("%d complaints in all: %q", len(got), got)
+	}
+}

@@ -3,6 +3,7 @@ package vm_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -87,7 +88,16 @@ var handlers = map[string]guest.Handler{
 		err := json.Unmarshal(body, &s)
 		return len(s), err
 	},
-	"send": send,
+	"send":  send,
+	"cable": cable,
+	// log writes a line to the kernel's log, as a warning.
+	"log": func(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+		var text string
+		if err := json.Unmarshal(body, &text); err != nil {
+			return nil, err
+		}
+		return nil, os.WriteFile("/dev/kmsg", []byte("<4>"+text+"\n"), 0)
+	},
 }
 
 // sendJob is what the send handler is to do.
@@ -130,6 +140,68 @@ func send(ctx context.Context, body json.RawMessage, _ func(string, any)) (any, 
 		}
 	}
 	return time.Since(began), nil
+}
+
+// cableJob is what the cable handler is to do: send a frame out of one NIC and wait for it at another.
+type cableJob struct{ From, To int }
+
+// cable sends a frame of the slow protocols and replies with the one that the other NIC received.
+func cable(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+	var job cableJob
+	if err := json.Unmarshal(body, &job); err != nil {
+		return nil, err
+	}
+	out, err := slowSocket(job.From)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(out)
+	in, err := slowSocket(job.To)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(in)
+	frame := append([]byte{1, 0x80, 0xc2, 0, 0, 2, 0x52, 0x54, 0, 0xb0, 0x4d, 1, 0x88, 0x09}, make([]byte, 110)...)
+	frame[14] = 0xfe // no subtype there is: nobody else minds it
+	if _, err := unix.Write(out, frame); err != nil {
+		return nil, err
+	}
+	got := make([]byte, 2048)
+	n, err := unix.Read(in, got)
+	return got[:max(n, 0)], err
+}
+
+// slowSocket is a socket of the slow protocols on a NIC, a member of their group: QEMU filters what a NIC receives.
+func slowSocket(nic int) (int, error) {
+	dev, err := net.InterfaceByName(fmt.Sprintf("eth%d", nic))
+	if err != nil {
+		return -1, err
+	}
+	inet, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(inet)
+	if err := bringUp(inet, dev, byte(nic+1)); err != nil {
+		return -1, err
+	}
+	const protocol = 0x0988 // htons(ETH_P_SLOW)
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, protocol)
+	if err != nil {
+		return -1, err
+	}
+	timeout := unix.NsecToTimeval(int64(10 * time.Second))
+	group := unix.PacketMreq{Ifindex: int32(dev.Index), Type: unix.PACKET_MR_MULTICAST, Alen: 6, Address: [8]byte{1, 0x80, 0xc2, 0, 0, 2}}
+	err = errors.Join(
+		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: dev.Index}),
+		unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &group),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout),
+	)
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // bringUp is `ip address add 192.0.2.LAST/24 dev DEV; ip link set DEV up mtu 9000`.

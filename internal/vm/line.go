@@ -2,13 +2,11 @@ package vm
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"bondrepro/internal/arrivals"
 
@@ -16,10 +14,6 @@ import (
 )
 
 const (
-	// lineQueue is SO_SNDBUF of the NIC's end, in bytes as given to setsockopt(2). It is all that a line holds
-	// beyond the NIC's ring: some 15 frames of 4000 bytes. When it is full, QEMU completes no packet until it
-	// is down to a quarter (unix_writable, net/unix/af_unix.c).
-	lineQueue = 64 << 10
 	// catchUp is how much of the line's time is made up for when the next frame came late: QEMU needs time to
 	// fill a line again. It is also the burst after a pause of the sender.
 	catchUp = 20 * time.Millisecond
@@ -37,7 +31,8 @@ const (
 type line struct {
 	wire   *Wire
 	index  int
-	fd     int           // datagram socket, one frame a datagram
+	port   port
+	cabled *line         // gets the frames of the slow protocols; nil: nobody does
 	rate   atomic.Uint64 // bits of a float64: bits a second
 	last   atomic.Int64  // when the latest datagram was taken, ns since Wire.start
 	closed atomic.Bool
@@ -45,27 +40,6 @@ type line struct {
 	mu      sync.Mutex
 	arrived *arrivals.Line
 }
-
-// linePair makes the two ends of a line: a connected pair, because only then does poll(2) tell QEMU the truth
-// about when it may send again, and nothing is left in the file system.
-func linePair() (ours, theirs int, err error) {
-	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, -1, fmt.Errorf("make the socket pair of a line: %w", err)
-	}
-	timeout := unix.NsecToTimeval(int64(longestWait))
-	if err := errors.Join(
-		unix.SetsockoptInt(p[1], unix.SOL_SOCKET, unix.SO_SNDBUF, lineQueue),
-		unix.SetsockoptTimeval(p[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout),
-	); err != nil {
-		unix.Close(p[0])
-		unix.Close(p[1])
-		return -1, -1, fmt.Errorf("set up the socket pair of a line: %w", err)
-	}
-	return p[0], p[1], nil
-}
-
-func (l *line) close() { unix.Close(l.fd) }
 
 // read takes frames until closed is set. It has a thread of its own: Go's timers wake up to 1 ms late, which is
 // 31 frames of 4000 bytes at 1 Gbit/s.
@@ -84,7 +58,7 @@ func (l *line) read() {
 			sleep(min(wait, longestWait))
 			continue
 		}
-		n, waited, err := l.next(buf)
+		n, waited, err := l.port.next(buf)
 		if err != nil || n == 0 {
 			if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
 				sleep(longestWait) // QEMU is gone, or is resetting the device: the machine's owner notices
@@ -97,26 +71,6 @@ func (l *line) read() {
 	}
 }
 
-// next reads the next frame, and tells whether it had to be waited for. EAGAIN: none came within longestWait.
-func (l *line) next(buf []byte) (n int, waited bool, err error) {
-	n, err = receiveNow(l.fd, buf)
-	if errors.Is(err, unix.EAGAIN) {
-		waited = true
-		n, err = unix.Read(l.fd, buf)
-	}
-	return n, waited, err
-}
-
-// receiveNow is recv(2) with MSG_DONTWAIT; unix.Recvfrom allocates an address a frame.
-func receiveNow(fd int, buf []byte) (int, error) {
-	n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))),
-		uintptr(len(buf)), unix.MSG_DONTWAIT, 0, 0)
-	if errno != 0 {
-		return 0, errno
-	}
-	return int(n), nil
-}
-
 // frame counts one frame.
 func (l *line) frame(b []byte, now int64) {
 	l.mu.Lock()
@@ -124,6 +78,9 @@ func (l *line) frame(b []byte, now int64) {
 	l.mu.Unlock()
 	if traffic {
 		l.last.Store(now)
+	}
+	if l.cabled != nil && slow(b) {
+		l.cabled.port.give(b)
 	}
 	if c := l.wire.pcap.Load(); c != nil {
 		c.frame(l.index, b, l.wire.start.UnixNano()+now)

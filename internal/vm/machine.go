@@ -135,16 +135,16 @@ func (m *Machine) launch(ctx context.Context) (err error) {
 	}
 	defer channelFile.Close()
 	extra := []*os.File{fdConsole - 3: consoleFile, fdChannel - 3: channelFile, fdInitrd - 3: initrd}
-	var lines []int
+	var ports []port
 	for i := range m.config.NICs {
 		ours, theirs, err := linePair()
 		if err != nil {
 			consoleEnd.Close()
 			channelEnd.Close()
-			closeLines(lines)
+			closePorts(ports)
 			return err
 		}
-		lines = append(lines, ours)
+		ports = append(ports, ours)
 		nic := os.NewFile(uintptr(theirs), fmt.Sprintf("line %d", i))
 		defer nic.Close()
 		extra = append(extra, nic)
@@ -155,12 +155,12 @@ func (m *Machine) launch(ctx context.Context) (err error) {
 		kill()
 		consoleEnd.Close()
 		channelEnd.Close()
-		closeLines(lines)
+		closePorts(ports)
 		return &QEMUError{Err: err}
 	}
 	m.process, m.kill = p, kill
 	m.channel, m.out = channelEnd, guestproto.NewWriter(channelEnd)
-	m.wire = newWire(lines)
+	m.wire = newWire(ports, m.config.Cables)
 	m.stopWire = m.wire.serve()
 	shown := make(chan struct{})
 	m.done.Go(func() {
@@ -173,9 +173,9 @@ func (m *Machine) launch(ctx context.Context) (err error) {
 	return nil
 }
 
-func closeLines(lines []int) {
-	for _, fd := range lines {
-		(&line{fd: fd}).close()
+func closePorts(ports []port) {
+	for _, p := range ports {
+		p.close()
 	}
 }
 
@@ -285,9 +285,12 @@ func (m *Machine) QEMUVersion() string { return m.version }
 // BootMS is how long it took from starting QEMU to the guest's hello, in milliseconds.
 func (m *Machine) BootMS() float64 { return m.bootMS }
 
-// Complaints are the lines with which the guest's kernel reported faults of its own (BUG, WARNING, stalls), at
-// most 20. A machine that goes on after them is suspicious.
+// Complaints are the lines with which the guest's kernel reported faults of its own (BUG, WARNING, stalls, a TX queue
+// that is not there), the first 20. A machine that goes on after them is suspicious.
 func (m *Machine) Complaints() []string { return m.console.said() }
+
+// TakeComplaints are those since it was last called, the first 20 of them.
+func (m *Machine) TakeComplaints() []string { return m.console.take() }
 
 // closeLimit is how long Close waits for QEMU, which SIGKILL ends at once unless the host is in trouble.
 const closeLimit = 10 * time.Second

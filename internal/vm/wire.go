@@ -23,19 +23,23 @@ type Wire struct {
 	start time.Time // what frames' times count from
 }
 
-// newWire takes the lines' sockets over. It reads nothing before serve.
-func newWire(sockets []int) *Wire {
+// newWire takes the ports over. It reads nothing before serve. Cables are those of Config.
+func newWire(ports []port, cables [][2]int) *Wire {
 	w := &Wire{start: time.Now(), run: arrivals.NewRun(0, scenarios.Traffic{})}
-	for i, fd := range sockets {
-		l := &line{wire: w, index: i, fd: fd}
+	for i, p := range ports {
+		l := &line{wire: w, index: i, port: p}
 		l.rate.Store(math.Float64bits(math.Inf(1)))
 		l.arrived = w.run.Line()
 		w.lines = append(w.lines, l)
 	}
+	for _, c := range cables {
+		a, b := w.lines[c[0]], w.lines[c[1]]
+		a.cabled, b.cabled = b, a
+	}
 	return w
 }
 
-// serve starts one reader a line; the returned function stops them, waits for their end and closes the sockets.
+// serve starts one reader a line; the returned function stops them, waits for their end and closes the ports.
 func (w *Wire) serve() (stop func()) {
 	var readers sync.WaitGroup
 	for _, l := range w.lines {
@@ -47,7 +51,7 @@ func (w *Wire) serve() (stop func()) {
 		}
 		readers.Wait()
 		for _, l := range w.lines {
-			l.close()
+			l.port.close()
 		}
 	}
 }

@@ -37,16 +37,16 @@ func TestTakingAFrameDoesNotAllocate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(ours)
+	defer ours.close()
 	defer unix.Close(theirs)
-	w := newWire([]int{ours})
+	w := newWire([]port{ours}, nil)
 	w.Begin(1, Traffic(1))
 	l, buf, frame := w.lines[0], make([]byte, frameMax), datagram(1, 0, 0, 1500)
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := unix.Write(theirs, frame); err != nil {
 			t.Fatal(err)
 		}
-		n, waited, err := l.next(buf)
+		n, waited, err := l.port.next(buf)
 		if n != len(frame) || waited || err != nil {
 			t.Fatalf("next: %d bytes, waited %v, %v", n, waited, err)
 		}
@@ -54,7 +54,7 @@ func TestTakingAFrameDoesNotAllocate(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations a frame", n)
 	}
-	if n, waited, err := l.next(buf); n > 0 || !waited || !errors.Is(err, unix.EAGAIN) {
+	if n, waited, err := l.port.next(buf); n > 0 || !waited || !errors.Is(err, unix.EAGAIN) {
 		t.Errorf("next on an empty line: %d bytes, waited %v, %v", n, waited, err)
 	}
 }
@@ -100,9 +100,10 @@ func TestMeterMakesUpForNoMoreThanItSays(t *testing.T) {
 }
 
 // lines makes a wire over socket pairs, and gives the NICs' ends.
-func lines(t *testing.T, n int) (*Wire, []int) {
+func lines(t *testing.T, n int, cables ...[2]int) (*Wire, []int) {
 	t.Helper()
-	var ours, theirs []int
+	var ours []port
+	var theirs []int
 	for range n {
 		a, b, err := linePair()
 		if err != nil {
@@ -111,7 +112,7 @@ func lines(t *testing.T, n int) (*Wire, []int) {
 		t.Cleanup(func() { unix.Close(b) })
 		ours, theirs = append(ours, a), append(theirs, b)
 	}
-	w := newWire(ours)
+	w := newWire(ours, cables)
 	t.Cleanup(w.serve())
 	return w, theirs
 }
@@ -211,7 +212,7 @@ func TestWaitIdleNamesTheBusyLine(t *testing.T) {
 }
 
 func TestOnlyDatagramsKeepALineBusy(t *testing.T) {
-	w := newWire([]int{-1})
+	w := newWire([]port{dgram{-1}}, nil)
 	l := w.lines[0]
 	l.frame(append(make([]byte, 12), 0x08, 0x06, 0, 1), 1000) // ARP
 	l.frame(append(make([]byte, 12), 0x88, 0x09, 1), 1001)    // LACP
@@ -221,6 +222,53 @@ func TestOnlyDatagramsKeepALineBusy(t *testing.T) {
 	l.frame(datagram(9, 0, 0, 100), 1002)
 	if at := l.last.Load(); at != 1002 {
 		t.Errorf("the last datagram came at %d, want 1002", at)
+	}
+}
+
+func TestCablesCarrySlowProtocolsOnly(t *testing.T) {
+	w, nics := lines(t, 3, [2]int{0, 2})
+	lacpdu := append(make([]byte, 12), 0x88, 0x09, 1, 1, 42)
+	send := func(nic int, frame []byte) {
+		t.Helper()
+		if err := unix.Sendto(nics[nic], frame, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(0, datagram(1, 0, 0, 100))
+	send(0, lacpdu)
+	send(1, lacpdu) // not cabled
+	send(2, append(lacpdu, 43))
+	idle(t, w)
+	for nic, want := range [][]byte{append(lacpdu, 43), nil, lacpdu} {
+		buf := make([]byte, frameMax)
+		n, err := receiveNow(nics[nic], buf)
+		if !bytes.Equal(buf[:max(n, 0)], want) || (err == nil) != (want != nil) {
+			t.Errorf("NIC %d received %x, %v, want %x", nic, buf[:max(n, 0)], err, want)
+		}
+		if n, err := receiveNow(nics[nic], buf); !errors.Is(err, unix.EAGAIN) {
+			t.Errorf("NIC %d received %x, %v, too", nic, buf[:max(n, 0)], err)
+		}
+	}
+	for i, s := range w.End().Slaves {
+		if s.Foreign["lacp"] != 1 {
+			t.Errorf("line %d counted %v, want 1 lacp", i, s.Foreign)
+		}
+	}
+}
+
+// A guest that takes nothing must not stop the line of its partner.
+func TestAFullCableLosesFrames(t *testing.T) {
+	w, nics := lines(t, 2, [2]int{0, 1})
+	lacpdu := append(make([]byte, 12), 0x88, 0x09, 1)
+	const count = 3000 // more than a socket takes
+	for range count {
+		if err := unix.Sendto(nics[0], lacpdu, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	idle(t, w)
+	if got := w.End().Slaves[0].Foreign["lacp"]; got != count {
+		t.Errorf("%d frames counted, want %d", got, count)
 	}
 }
 
@@ -281,9 +329,9 @@ func BenchmarkFrame(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer unix.Close(ours)
+	defer ours.close()
 	defer unix.Close(theirs)
-	w := newWire([]int{ours})
+	w := newWire([]port{ours}, nil)
 	w.Begin(1, Traffic(1))
 	l, buf, frame := w.lines[0], make([]byte, frameMax), datagram(1, 0, 0, 4042)
 	b.SetBytes(int64(len(frame)))
@@ -293,7 +341,7 @@ func BenchmarkFrame(b *testing.B) {
 		if _, err := unix.Write(theirs, frame); err != nil {
 			b.Fatal(err)
 		}
-		n, _, err := l.next(buf)
+		n, _, err := l.port.next(buf)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -50,6 +50,9 @@ type Guest struct {
 	Env     []string
 	Files   []initramfs.Entry
 	NICs    int
+	CPUs    int               // 0: as vm.Config
+	Queues  int               // of each NIC, as vm.Config
+	Swap    map[string]string // module name: a file that is loaded instead of the kernel's
 }
 
 // Run boots the guest and runs the tests of this binary whose names match the pattern there. Their output goes
@@ -90,7 +93,7 @@ func (g Guest) boot(ctx context.Context, t *testing.T) *vm.Machine {
 	if err != nil {
 		t.Fatalf("no kernel to boot (make test fetches one): %v", err)
 	}
-	modules, err := k.Resolve(append([]string{"virtio_pci", "virtio_net"}, g.Modules...), nil)
+	modules, err := k.Resolve(append([]string{"virtio_pci", "virtio_net"}, g.Modules...), g.Swap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +103,7 @@ func (g Guest) boot(ctx context.Context, t *testing.T) *vm.Machine {
 	}
 	m, err := vm.Start(ctx, vm.Config{
 		Image: k.Image, Self: self, Modules: modules, ModuleParams: map[string]string{"bonding": "max_bonds=0"},
-		Files: g.Files, NICs: g.NICs,
+		Files: g.Files, NICs: g.NICs, CPUs: g.CPUs, Queues: g.Queues,
 	})
 	if err != nil {
 		t.Fatal(err)

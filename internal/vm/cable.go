@@ -1,0 +1,33 @@
+package vm
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// etherSlow is the Ethertype of the slow protocols, LACP and its markers among them (IEEE 802.3 annex 57A; ETH_P_SLOW
+// of if_ether.h).
+const etherSlow = 0x8809
+
+// slow tells whether a frame is of the slow protocols. They are never tagged.
+func slow(frame []byte) bool {
+	const at = 12
+	return len(frame) >= at+2 && binary.BigEndian.Uint16(frame[at:]) == etherSlow
+}
+
+// checkCables refuses a NIC that is not there or is cabled twice.
+func checkCables(cables [][2]int, nics int) error {
+	cabled := map[int]bool{}
+	for _, c := range cables {
+		for _, nic := range c {
+			switch {
+			case nic < 0 || nic >= nics:
+				return fmt.Errorf("a cable of NIC %d, there are %d", nic, nics)
+			case cabled[nic]:
+				return fmt.Errorf("two cables or both ends of one at NIC %d", nic)
+			}
+			cabled[nic] = true
+		}
+	}
+	return nil
+}
