@@ -9,7 +9,7 @@ import (
 // ours are the codes of the warnings that Again gives; those of others are kept.
 var ours = []string{
 	warnFewSamples, warnMissed, warnForeign, warnNotEvaluated, warnDriverDropped, warnSlowDrain, warnInvalidRuns,
-	warnNoControl, warnWeakControl, warnNotProven, result.TimestampsHideOrphan,
+	warnNoControl, warnWeakControl, warnNotProven, warnKernelLog, result.TimestampsHideOrphan,
 }
 
 // Again judges every recording of r anew and decides. It is also how a Result is judged the first time: fill
@@ -34,6 +34,14 @@ func Again(r result.Result) result.Result {
 			ws = append(ws, w)
 		}
 	}
-	r.Warnings = ws
+	r.Warnings = once(ws)
 	return r
+}
+
+// once leaves out what a run's kernel log says where the place it ran in has said it.
+func once(ws []result.Warning) []result.Warning {
+	if !slices.ContainsFunc(ws, func(w result.Warning) bool { return w.Code == complaints }) {
+		return ws
+	}
+	return slices.DeleteFunc(ws, func(w result.Warning) bool { return w.Code == warnKernelLog })
 }

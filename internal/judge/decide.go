@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
@@ -16,6 +17,7 @@ type tally struct {
 	remainder                  *result.Run // a run with a confirmed remainder, believed only with a second
 	weak                       *result.Run // a valid run that bears neither verdict
 	invalid                    *result.Run // the last invalid run
+	good                       *result.Run // the last clean run
 	failed                     bool        // a run did not end
 }
 
@@ -38,6 +40,7 @@ func count(cfg result.Config, arm *result.Arm) tally {
 		switch {
 		case j.Verdict == result.Good:
 			t.clean++
+			t.good = r
 		case j.Verdict != result.Bad:
 			t.weak = r
 		case isRemainder(j):
@@ -169,11 +172,27 @@ func goodUnless(cfg result.Config, t tally, c result.ControlJudgement) (result.V
 	case wanted && !c.Bad:
 		return result.Inconclusive, fmt.Sprintf("The test arm is clean, but so is the positive control, which must be BAD: %s.", c.Note)
 	}
-	s := fmt.Sprintf("The socket throttled the sender, no qdisc dropped anything (%d of %d valid runs", t.clean, t.valid)
+	s := fmt.Sprintf("%s (%d of %d valid runs", praise(cfg.Scenario, t), t.clean, t.valid)
 	if c.Bad {
 		s += ", control BAD"
 	}
 	return result.Good, s + ")."
+}
+
+// praise says what a good arm showed, which is not the same for every scenario.
+func praise(sc scenarios.Scenario, t tally) string {
+	if aboutThrottling(sc) {
+		return "The socket throttled the sender, no qdisc dropped anything"
+	}
+	es := t.good.Judgement.Expect
+	switch expr := held(es); {
+	case len(expr) == 0:
+		return "Nothing that was seen is a fault"
+	case len(expr) < len(es):
+		return fmt.Sprintf("Every expectation that could be evaluated holds: %s", strings.Join(expr, ", "))
+	default:
+		return fmt.Sprintf("Every expectation holds: %s", strings.Join(expr, ", "))
+	}
 }
 
 // control tells how far the positive control bears the verdict.
@@ -193,8 +212,8 @@ func control(cfg result.Config, arm *result.Arm) result.ControlJudgement {
 			c.Note = fmt.Sprintf("guard %s failed: %s", g.Name, g.Evidence)
 			continue
 		}
-		if !showsLoss(&r) {
-			c.Note = fmt.Sprintf("dropped %.0f, uncharged %s", j.Metrics["slaves.qdisc.dropped"], unchargedText(j.Oracle))
+		if why := notShown(c.Kind, arm.Scenario, &r); why != "" {
+			c.Note = why
 			continue
 		}
 		c.Bad = true
@@ -207,10 +226,19 @@ func control(cfg result.Config, arm *result.Arm) result.ControlJudgement {
 	return c
 }
 
-// showsLoss tells whether a run is BAD by drops or by lost back-pressure, what the control is there to show.
-func showsLoss(r *result.Run) bool {
+// notShown tells why a run of the control does not show what the control is there to show; "" when it does. A control
+// by netem or by a short queue must lose packets or back-pressure, whatever else makes it BAD. Where the scenario
+// accepts drops, and for a control of any other kind, it is the scenario's own rules that must make it BAD.
+func notShown(kind string, sc scenarios.Scenario, r *result.Run) string {
 	j := &r.Judgement
-	return j.Verdict == result.Bad && (j.Metrics["slaves.qdisc.dropped"] > 0 || j.Oracle.Orphaned)
+	loss := kind != kindOther && !acceptsDrops(sc)
+	switch {
+	case loss && (j.Verdict != result.Bad || j.Metrics["slaves.qdisc.dropped"] == 0 && !j.Oracle.Orphaned):
+		return fmt.Sprintf("dropped %.0f, uncharged %s", j.Metrics["slaves.qdisc.dropped"], unchargedText(j.Oracle))
+	case j.Verdict != result.Bad || isRemainder(j): // one run with a remainder is none
+		return fmt.Sprintf("%s: %s", result.Diagnoses[j.Diagnosis[0].Code].Title, j.Diagnosis[0].Evidence)
+	}
+	return ""
 }
 
 // Kinds of control.

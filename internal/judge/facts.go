@@ -28,6 +28,7 @@ type facts struct {
 	copiesSeen int64
 	duplicates int64
 	reordered  int64
+	crossed    int64
 }
 
 // slaveFacts are one slave's counters over the run, summed over its leaf qdiscs.
@@ -36,8 +37,10 @@ type slaveFacts struct {
 	left                             int64 // packets in the qdisc at the end
 	tx, txBytes, txDropped, own      int64
 	carrierBefore, carrierAfter      uint32
-	reset                            bool // a qdisc was replaced
+	reset                            bool    // a qdisc was replaced
+	queues                           []int64 // packets, by leaf qdisc, which is by TX queue
 	wireOurs, wireForeign, wireStale int64
+	overflow                         int64 // datagrams that came out, and that the program there had no room for
 }
 
 // check tells why a recording cannot be judged at all; "" when it can. A recording may come from a file.
@@ -88,6 +91,7 @@ func gather(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) *f
 			f.copiesSeen += int64(w.Copies)
 			f.duplicates += int64(w.Duplicates)
 			f.reordered += int64(w.Reordered)
+			f.crossed += int64(w.Crossed)
 		}
 	}
 	if !f.broadcast() {
@@ -107,7 +111,7 @@ func gatherSlave(rec result.Recording, i int) slaveFacts {
 	s.carrierBefore, s.carrierAfter = b.CarrierChanges, a.CarrierChanges
 	if rec.Wire != nil {
 		w := rec.Wire.Slaves[i]
-		s.wireOurs, s.wireStale = int64(w.Ours), int64(w.Stale)
+		s.wireOurs, s.wireStale, s.overflow = int64(w.Ours), int64(w.Stale), int64(w.Overflow)
 		for _, n := range w.Foreign {
 			s.wireForeign += int64(n)
 		}
@@ -146,6 +150,7 @@ func sumQdiscs(before, after []counters.Qdisc) slaveFacts {
 		}
 		d, reset := counters.Delta(old, *q)
 		s.diff.Add(d)
+		s.queues = append(s.queues, int64(d.Packets))
 		s.reset = s.reset || reset
 		s.left += int64(q.Qlen)
 	}
@@ -164,6 +169,9 @@ func (f *facts) driverDropped() int64 {
 func (f *facts) left() int64 { return f.sum(func(s *slaveFacts) int64 { return s.left }) }
 func (f *facts) own() int64  { return f.sum(func(s *slaveFacts) int64 { return s.own }) }
 func (f *facts) tx() int64   { return f.sum(func(s *slaveFacts) int64 { return s.tx }) }
+func (f *facts) overflow() int64 {
+	return f.sum(func(s *slaveFacts) int64 { return s.overflow })
+}
 func (f *facts) requeues() int64 {
 	return f.sum(func(s *slaveFacts) int64 { return int64(s.diff.Requeues) })
 }
@@ -285,5 +293,7 @@ func (f *facts) blockedShare() float64 {
 	return share / float64(len(f.rec.Senders))
 }
 
-func (f *facts) warmupMS() float64   { return float64(f.sc.Traffic.Warmup.D().Microseconds()) / 1000 }
-func (f *facts) durationMS() float64 { return float64(f.sc.Traffic.Duration.D().Microseconds()) / 1000 }
+func (f *facts) warmupMS() float64   { return milliseconds(f.sc.Traffic.Warmup) }
+func (f *facts) durationMS() float64 { return milliseconds(f.sc.Traffic.Duration) }
+
+func milliseconds(d scenarios.Duration) float64 { return float64(d.D().Microseconds()) / 1000 }

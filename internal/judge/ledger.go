@@ -55,10 +55,8 @@ func noLedger(f *facts) string {
 		mtu = f.sc.Topology.MTU
 	}
 	headers := headersV4
-	for _, g := range f.sc.Traffic.Groups {
-		if strings.Contains(g, ":") {
-			headers = headersV6
-		}
+	if f.sc.Traffic.IPv6() {
+		headers = headersV6
 	}
 	if mtu > 0 && f.sc.Traffic.Payload+headers > mtu {
 		return fmt.Sprintf("no ledger beyond the MTU: a payload of %d bytes does not fit %d", f.sc.Traffic.Payload, mtu)
@@ -175,6 +173,10 @@ func wireHop(f *facts, i int) result.Hop {
 	h := hop{Hop: result.Hop{Name: hopWire + " " + f.name(i), LeftSum: s.tx, RightSum: s.wireOurs + s.wireForeign,
 		Left:  fmt.Sprintf("tx_packets %d", s.tx),
 		Right: fmt.Sprintf("frames at the wire %d ours + %d foreign", s.wireOurs, s.wireForeign)}}
+	if s.overflow > 0 { // they came, and the receiving socket had no room
+		h.RightSum += s.overflow
+		h.Right += fmt.Sprintf(" + %d that overflowed", s.overflow)
+	}
 	if s.wireForeign > 0 {
 		// The wire counts from before the bond was built until it is gone, the counters from quiet to quiet.
 		h.allow(-s.wireForeign, 0, "foreign frames may have come before or after the counters were read")
@@ -185,10 +187,13 @@ func wireHop(f *facts, i int) result.Hop {
 // gapsHop is evidence, not a counter: sequence numbers that no line saw against drops that were counted.
 func gapsHop(f *facts) result.Hop {
 	missing := f.seqs*f.copies() - f.unique - f.copiesSeen
-	known := f.dropped() + f.left() + f.netemLeft()
+	known := f.dropped() + f.left() + f.netemLeft() + f.overflow()
 	h := hop{Hop: result.Hop{Name: hopGaps, LeftSum: missing, RightSum: known,
 		Left:  fmt.Sprintf("numbers consumed %d - seen %d = missing %d", f.seqs*f.copies(), f.unique+f.copiesSeen, missing),
 		Right: fmt.Sprintf("counted drops and backlog %d", known)}}
+	if n := f.overflow(); n > 0 {
+		h.Right = fmt.Sprintf("counted drops, backlog and overflow %d", known)
+	}
 	// A number given to a send that a short batch or another error refused reached no packet; one sent again after a
 	// hidden ENOBUFS fills the gap of a counted drop.
 	if spare := f.seqs - f.ok - f.enobufs; spare > 0 {

@@ -20,11 +20,8 @@ type line struct {
 func (f *facts) lines() []line {
 	var all []line
 	var frames int64
-	for i, s := range f.slaves {
-		l := line{slave: i, rate: f.rec.LineRate[i], frames: s.tx}
-		if f.rec.Wire != nil {
-			l.frames = s.wireOurs
-		}
+	for i := range f.slaves {
+		l := line{slave: i, rate: f.lineRate(i), frames: f.frames(i)}
 		l.achieved, l.measured = f.achieved(i)
 		frames += l.frames
 		all = append(all, l)
@@ -47,9 +44,9 @@ func (l line) share() float64 {
 }
 
 // achieved is the rate of a line between the end of warm-up and the end of the senders, from what arrived at
-// its other end, or where nothing listens there from what the slave's driver completed.
+// its other end; where nothing listens there, or could not take all, from what the slave's driver completed.
 func (f *facts) achieved(slave int) (bitsPerSecond float64, ok bool) {
-	if f.rec.Wire != nil {
+	if f.rec.Wire != nil && f.slaves[slave].overflow == 0 {
 		w := f.rec.Wire.Slaves[slave]
 		return growth(w.AtMS, w.CumBytes, f.warmupMS(), f.endMS(), 8)
 	}

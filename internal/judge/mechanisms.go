@@ -16,8 +16,8 @@ func finding(code, evidence string) result.Finding {
 type mechanism func(*facts, result.Oracle, balance) (result.Finding, result.Cause, bool)
 
 // mechanisms are in the order in which they decide. Lost back-pressure comes before a remainder, which takes
-// a second run to be believed.
-var mechanisms = []mechanism{orphaned, uncounted, dropped, stuck, leaked}
+// a second run to be believed, and so does what the kernel itself says.
+var mechanisms = []mechanism{orphaned, queueMapped, uncounted, dropped, stuck, stalled, leaked}
 
 // orphaned needs no drop: half the packets off their charge is enough to overrun some other queue.
 func orphaned(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
@@ -114,7 +114,7 @@ func (f *facts) idle() bool {
 		if s.left == 0 && int64(s.diff.Packets) == s.tx {
 			continue
 		}
-		could += f.rec.LineRate[i] / 8 * f.rec.Drain.TookMS / 1000
+		could += f.lineRate(i) / 8 * f.rec.Drain.TookMS / 1000
 		did += float64(s.tx) * frame
 		if i < len(f.rec.Series.Slaves) {
 			if c := f.rec.Series.Slaves[i].Completed; len(c) > 0 {

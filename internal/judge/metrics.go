@@ -7,7 +7,7 @@ import (
 )
 
 // metrics are the values of the metric table (scenarios.Metrics says what each means). What can't be had here is absent.
-func metrics(f *facts, l result.Ledger, b balance, o result.Oracle) map[string]float64 {
+func metrics(f *facts, l result.Ledger, b balance, o result.Oracle, s *result.Spread) map[string]float64 {
 	m := map[string]float64{
 		"offered":                  float64(f.offered()),
 		"ok":                       float64(f.ok),
@@ -29,11 +29,24 @@ func metrics(f *facts, l result.Ledger, b balance, o result.Oracle) map[string]f
 		"drain.quiet":              number(f.rec.Drain.Quiet),
 	}
 	f.rates(m)
+	f.shares(m, s)
+	f.queueMetrics(m)
+	f.failover(m)
+	if f.hidden == 0 { // else nobody knows how many were told
+		m["drops.untold"] = float64(f.qdiscDropped() - f.enobufs)
+	}
+	if f.sc.Traffic.Burst.Packets > 0 {
+		m["slaves.qdisc.stuck"] = float64(f.stalledPolls())
+	}
+	if f.hasFlows() {
+		m["wire.crossed"] = float64(f.crossed)
+	}
 	if f.rec.Wire != nil {
 		m["wire.frames"] = float64(f.sum(func(s *slaveFacts) int64 { return s.wireOurs }))
 		m["wire.foreign"] = float64(f.foreign + f.stale)
 		m["wire.duplicates"] = float64(f.duplicates)
 		m["wire.reordered"] = float64(f.reordered)
+		m["wire.overflow"] = float64(f.overflow())
 		if f.sc.Traffic.Socket.GSO == 0 { // a drop then is many numbers
 			m["wire.lost"] = float64(gapsHop(f).Remainder)
 		}

@@ -2,15 +2,17 @@ package judge
 
 import (
 	"fmt"
+	"strings"
 
 	"bondrepro/reproducer/result"
 )
 
 // hashed are the bonding modes that pick a slave by a hash of the packet (Documentation/networking/bonding.rst).
-var hashed = map[string]bool{"balance-xor": true, "802.3ad": true, "balance-tlb": true, "balance-alb": true}
+// balance-tlb and balance-alb are none for multicast (see xmithash.Why).
+var hashed = map[string]bool{"balance-xor": true, "802.3ad": true}
 
 // notes are findings that explain a run without making it BAD.
-func notes(f *facts, g []result.Guard) []result.Finding {
+func notes(f *facts, g []result.Guard, s *result.Spread) []result.Finding {
 	var out []result.Finding
 	if how, yes := f.slaveChanged(); yes {
 		out = append(out, finding(result.SlaveDown, how))
@@ -19,7 +21,10 @@ func notes(f *facts, g []result.Guard) []result.Finding {
 		out = append(out, finding(result.SenderTooSlow, ev))
 	}
 	if l := f.lines(); hashed[f.mode()] && len(f.slaves) > 1 && f.flows() > 1 && len(l) == 1 {
-		out = append(out, finding(result.OneSlaveHash, fmt.Sprintf("%d flows, %d frames, all through %s", f.flows(), l[0].frames, f.name(l[0].slave))))
+		out = append(out, finding(result.OneSlaveHash, fmt.Sprintf("%d flows, %d frames, all through %s%s", f.flows(), l[0].frames, f.name(l[0].slave), f.hashText(s))))
+	}
+	if one, yes := f.oneQueue(); yes {
+		out = append(out, one)
 	}
 	if n := f.requeues(); n > 0 {
 		out = append(out, finding(result.RingStops, fmt.Sprintf("requeues %d", n)))
@@ -47,7 +52,24 @@ func (f *facts) tooSlow(guards []result.Guard) (string, bool) {
 	return fmt.Sprintf("%s took %s of %s", f.name(l.slave), result.BitRate(l.achieved), result.BitRate(l.rate)), true
 }
 
-// throttled is the finding of a good run.
+// whyGood is the finding of a good run.
+func whyGood(f *facts, es []result.Expectation) result.Finding {
+	if aboutThrottling(f.sc) {
+		return throttled(f)
+	}
+	var values []string
+	for _, e := range es {
+		if e.Evaluated {
+			values = append(values, e.Note)
+		}
+	}
+	if len(values) == 0 {
+		return finding(result.ExpectationsHold, "there was none that could be evaluated")
+	}
+	return finding(result.ExpectationsHold, strings.Join(values, "; "))
+}
+
+// throttled is the finding of a good run of a scenario that is about nothing else.
 func throttled(f *facts) result.Finding {
 	ev := fmt.Sprintf("blocked %.1f %% of the time, ", 100*f.blockedShare())
 	if f.eagain+f.hidden > 0 {

@@ -21,10 +21,11 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 	b := weigh(l, f.dropped())
 	o := oracle(f)
 	g := guards(f, l, b)
-	m := metrics(f, l, b, o)
-	j := result.RunJudgement{Valid: broken(g) == nil, Guards: g, Ledger: l, Oracle: o, Metrics: m, Expect: expect(sc.Expect, m, o)}
-	bad, cause := badFindings(f, o, b)
-	remarks := notes(f, g)
+	spread := f.spread()
+	m := metrics(f, l, b, o, spread)
+	j := result.RunJudgement{Valid: broken(g) == nil, Guards: g, Ledger: l, Oracle: o, Metrics: m, Expect: expect(sc.Expect, m, o), Spread: spread}
+	bad, cause, accepted := badFindings(f, o, b)
+	remarks := append(accepted, notes(f, g, spread)...)
 
 	switch failed := failedExpectation(j.Expect); {
 	case !j.Valid:
@@ -42,7 +43,7 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 		j.Diagnosis = append([]result.Finding{finding(result.FewSamples, o.Why)}, remarks...)
 	default:
 		j.Verdict = result.Good
-		j.Diagnosis = append([]result.Finding{throttled(f)}, remarks...)
+		j.Diagnosis = append([]result.Finding{whyGood(f, j.Expect)}, remarks...)
 	}
 	return j
 }
@@ -56,15 +57,22 @@ func unproven(found []result.Finding) []result.Finding {
 	return found
 }
 
-// badFindings are all mechanisms that make the run BAD, first the one that decides, with its cause.
-func badFindings(f *facts, o result.Oracle, b balance) (found []result.Finding, cause result.Cause) {
+// badFindings are all mechanisms that make the run BAD, first the one that decides, with its cause; and those that
+// the scenario provokes on purpose, which do not.
+func badFindings(f *facts, o result.Oracle, b balance) (found []result.Finding, cause result.Cause, accepted []result.Finding) {
 	for _, m := range mechanisms {
-		if fd, c, yes := m(f, o, b); yes {
+		fd, c, yes := m(f, o, b)
+		switch {
+		case !yes:
+		case accepts(f.sc, fd.Code):
+			fd.Text = "The scenario accepts this: " + fd.Text
+			accepted = append(accepted, fd)
+		default:
 			if len(found) == 0 {
 				cause = c
 			}
 			found = append(found, fd)
 		}
 	}
-	return found, cause
+	return found, cause, accepted
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"strings"
 
 	"bondrepro/reproducer/result"
 )
@@ -18,6 +19,9 @@ const (
 	warnNoControl     = "no-control"
 	warnWeakControl   = "weak-control"
 	warnNotProven     = "module-not-proven"
+	warnKernelLog     = "kernel-log"
+	// complaints is the warning of whoever watched the kernel's console: it has all that a run's kernel log has.
+	complaints = "kernel-complaints"
 )
 
 // missedShare is the share of polls that may come too late without a warning.
@@ -84,6 +88,9 @@ func runWarnings(r *result.Run) []result.Warning {
 	}
 	if byDriver > 0 {
 		add(warnDriverDropped, "Slaves' drivers dropped %d packets (tx_dropped).", byDriver)
+	}
+	if lines := faultLines(rec); len(lines) > 0 {
+		add(warnKernelLog, "The kernel reported a fault of its own: %s", strings.Join(lines, " / "))
 	}
 	if d := rec.Drain; !d.Quiet {
 		add(warnSlowDrain, "No quiet within %.0f ms after the last send: %d packets of backlog, %d bytes charged.", d.TookMS, d.Backlog, d.Outq)

@@ -18,6 +18,9 @@ const (
 	SenderTooSlow        = "sender-too-slow"
 	FewSamples           = "few-samples"
 	NoneFound            = "none"
+	ExpectationsHold     = "expectations-hold" // GOOD where a scenario is about more than throttling
+	QueueMapping         = "queue-mapping"
+	OneQueue             = "one-queue"
 	TimestampsHideOrphan = "timestamping-hides-orphaning" // a warning, not a mechanism
 )
 
@@ -61,4 +64,10 @@ var Diagnoses = map[string]Diagnosis{
 		"Too few samples to tell whether packets in flight were charged to a socket."},
 	NoneFound: {"the socket throttled the sender",
 		"The socket throttled the sender, as it should."},
+	ExpectationsHold: {"every expectation holds",
+		"The run showed what the scenario expects, and no fault that it does not accept."},
+	QueueMapping: {"a packet was mapped to a TX queue that the slave does not have",
+		"The kernel reports a packet whose queue number does not fit its device: a queue that was picked for the bond was used on a slave."},
+	OneQueue: {"all packets of a slave are on one TX queue",
+		"A slave has several TX queues, and every packet of several flows went through one of them; the others do nothing."},
 }
