@@ -13,7 +13,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups := []string{"topology", "topology.bond", "topology.slaves", "traffic", "traffic.socket", "sampling", "guards", "runs"}
+	groups := []string{"topology", "topology.bond", "topology.slaves", "traffic", "traffic.burst", "traffic.socket", "sampling", "guards", "runs"}
 	documented := func(path string) bool { return strings.Contains(string(text), "`"+path+"`") }
 	for _, path := range paths("", reflect.TypeFor[Scenario]()) {
 		isGroup := false
@@ -27,6 +27,16 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	for _, action := range fieldNames(reflect.TypeFor[Fault]()) {
 		if !strings.Contains(string(text), action+": ") {
 			t.Errorf("docs/scenario.md says nothing of the fault %s", action)
+		}
+	}
+	for _, name := range Names() {
+		if !strings.Contains(string(text), "| `"+name+"` |") {
+			t.Errorf("docs/scenario.md says nothing of the scenario %s", name)
+		}
+	}
+	for _, code := range acceptable {
+		if !strings.Contains(string(text), "`"+code+"`") {
+			t.Errorf("docs/scenario.md says nothing of accepting %s", code)
 		}
 	}
 }

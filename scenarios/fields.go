@@ -65,10 +65,10 @@ func unknownField(parent, name string, t reflect.Type) string {
 		return "the field " + join(parent, name) + " is not in this version"
 	}
 	sentence := "there is no field " + strconv.Quote(name) + " " + where
-	if near := nearest(name, fieldNames(t)); near != "" {
-		sentence += "; did you mean " + near + "?"
-	} else if moved := elsewhere(name); moved != "" {
+	if moved := elsewhere(name); moved != "" {
 		sentence += "; did you mean " + moved + "?"
+	} else {
+		sentence += didYouMean(name, fieldNames(t))
 	}
 	return sentence + " (fields " + where + ": " + strings.Join(fieldNames(t), ", ") + ")"
 }

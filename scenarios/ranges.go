@@ -39,8 +39,11 @@ func sometimes[T int | Duration](f func(*Scenario) *T) func(*Scenario) (float64,
 // maxMS is the longest interval the bonding driver takes, INT_MAX milliseconds.
 const maxMS = float64(math.MaxInt32) * float64(time.Millisecond)
 
+// maxSlaves is the most that a bond here has.
+const maxSlaves = 8
+
 var ranges = []bounds{
-	{"topology.slaves.count", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.Count) }), 1, 8, number, ""},
+	{"topology.slaves.count", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.Count) }), 1, maxSlaves, number, ""},
 	{"topology.slaves.txqueuelen", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.TxQueueLen) }), 1, 1e6, number,
 		"a queue of 0 packets drops whatever is sent"},
 	{"topology.slaves.queues", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.Queues) }), 1, 16, number, ""},
@@ -50,7 +53,9 @@ var ranges = []bounds{
 	{"topology.bond.resend_igmp", sometimes(func(s *Scenario) *int { return s.Topology.Bond.ResendIGMP }), 0, 255, number, ""},
 	{"topology.bond.num_grat_arp", sometimes(func(s *Scenario) *int { return s.Topology.Bond.NumGratARP }), 0, 255, number, ""},
 	{"topology.bond.packets_per_slave", sometimes(func(s *Scenario) *int { return s.Topology.Bond.PacketsPerSlave }), 0, 65535, number, ""},
-	{"topology.bond.min_links", sometimes(func(s *Scenario) *int { return s.Topology.Bond.MinLinks }), 0, 8, number, ""},
+	{"topology.bond.primary", sometimes(func(s *Scenario) *int { return s.Topology.Bond.Primary }), 0, maxSlaves - 1, number,
+		"it is a slave's number, counted from 0"},
+	{"topology.bond.min_links", sometimes(func(s *Scenario) *int { return s.Topology.Bond.MinLinks }), 0, maxSlaves, number, ""},
 
 	{"traffic.port", always(func(s *Scenario) float64 { return float64(s.Traffic.Port) }), 1, 65535, number, ""},
 	{"traffic.payload", always(func(s *Scenario) float64 { return float64(s.Traffic.Payload) }), headerBytes, 65507, number,

@@ -48,7 +48,7 @@ type rule func(*Scenario) *problem
 
 // rules are all there are but for the control's, in the order they are checked: a later rule may rely on the
 // earlier ones.
-var rules = slices.Concat([]rule{choiceRule, rangeRule}, generalRules, topologyRules, trafficRules, verdictRules)
+var rules = slices.Concat([]rule{choiceRule, rangeRule}, generalRules, topologyRules, trafficRules, burstRules, verdictRules)
 
 // broken is the first rule that does not hold, the control left aside.
 func (s *Scenario) broken() *problem {

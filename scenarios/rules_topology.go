@@ -68,7 +68,7 @@ var topologyRules = []rule{
 		return nil
 	},
 	func(s *Scenario) *problem {
-		if p := s.Topology.Bond.Primary; p != nil && (*p < 0 || *p >= s.Topology.Slaves.Count) {
+		if p := s.Topology.Bond.Primary; p != nil && *p >= s.Topology.Slaves.Count {
 			return bad("topology.bond.primary", "there is no slave %d; slaves are counted from 0 to %d", *p, s.Topology.Slaves.Count-1).also("topology.slaves.count")
 		}
 		return nil

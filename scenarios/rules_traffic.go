@@ -11,27 +11,26 @@ const (
 	headerBytes = 32    // what the traffic package writes at the front of each payload
 	ipUDPBytes  = 28    // IPv4 header without options, and UDP header
 	ip6UDPBytes = 48    // IPv6 header, and UDP header
+	etherBytes  = 14    // Ethernet header
 	leastMTU6   = 1280  // below it the kernel turns IPv6 off (IPV6_MIN_MTU, include/uapi/linux/ipv6.h)
 	maxMessage  = 65507 // of UDP over IPv4
 	minSndBuf   = 4608  // SOCK_MIN_SNDBUF, include/net/sock.h: less is raised to it
 )
 
+// interfaceLocal is the scope of IPv6 multicast that ip6_finish_output2 (net/ipv6/ip6_output.c) drops on any device but
+// loopback; scope 0, below it, is reserved (RFC 4291).
+const interfaceLocal = 1
+
+// headers are the bytes that IP and UDP put before the payload.
+func (t Traffic) headers() int {
+	if t.IPv6() {
+		return ip6UDPBytes
+	}
+	return ipUDPBytes
+}
+
 // trafficRules are about what the senders do.
 var trafficRules = []rule{
-	func(s *Scenario) *problem {
-		headers := ipUDPBytes
-		if s.Traffic.IPv6() {
-			headers = ip6UDPBytes
-		}
-		switch {
-		case s.Traffic.IPv6() && s.Topology.MTU < leastMTU6:
-			return bad("topology.mtu", "%d bytes are too few for traffic.groups of IPv6 addresses; write at least %d", s.Topology.MTU, leastMTU6).also("traffic.groups")
-		case s.Traffic.Payload+headers > s.Topology.MTU:
-			return bad("traffic.payload", "%d bytes and %d of headers are more than topology.mtu %d; a send would be fragmented, which has no ledger; write at most %d",
-				s.Traffic.Payload, headers, s.Topology.MTU, s.Topology.MTU-headers).also("topology.mtu")
-		}
-		return nil
-	},
 	func(s *Scenario) *problem {
 		seen := map[netip.Addr]bool{}
 		for i, text := range s.Traffic.Groups {
@@ -42,6 +41,8 @@ var trafficRules = []rule{
 				return bad(path, "%q is not an IP address", text)
 			case addr.Zone() != "" || addr.Is4In6() || !addr.IsMulticast():
 				return bad(path, "%s is not a multicast address; allowed are 224.0.0.0 to 239.255.255.255, and ff00:: on", text)
+			case addr.Is6() && addr.As16()[1]&0x0f <= interfaceLocal:
+				return bad(path, "%s never leaves the host: its scope is %d; write an address of a wider one, such as ff05::1", text, addr.As16()[1]&0x0f)
 			case addr.Is6() != s.Traffic.IPv6():
 				return bad(path, "%s is of another family than %s; all groups are IPv4, or all are IPv6", text, s.Traffic.Groups[0])
 			case seen[addr]:
@@ -51,6 +52,17 @@ var trafficRules = []rule{
 		}
 		if n := len(s.Traffic.Groups); n < 1 || n > maxGroups {
 			return bad("traffic.groups", "has %d groups; allowed are 1 to %d", n, maxGroups)
+		}
+		return nil
+	},
+	func(s *Scenario) *problem {
+		headers := s.Traffic.headers()
+		switch {
+		case s.Traffic.IPv6() && s.Topology.MTU < leastMTU6:
+			return bad("topology.mtu", "%d bytes are too few for traffic.groups of IPv6 addresses; write at least %d", s.Topology.MTU, leastMTU6).also("traffic.groups")
+		case s.Traffic.Payload+headers > s.Topology.MTU:
+			return bad("traffic.payload", "%d bytes and %d of headers are more than topology.mtu %d; a send would be fragmented, which has no ledger; write at most %d",
+				s.Traffic.Payload, headers, s.Topology.MTU, s.Topology.MTU-headers).also("topology.mtu")
 		}
 		return nil
 	},
@@ -95,16 +107,6 @@ var trafficRules = []rule{
 			case b.size%2 != 0:
 				return bad(b.path, "%d is odd; it is what SO_SNDBUF reads back, which is twice what it was given", b.size)
 			}
-		}
-		return nil
-	},
-	func(s *Scenario) *problem {
-		switch b := s.Traffic.Burst; {
-		case b.Packets == 0:
-		case !s.Traffic.Rate.Unpaced():
-			return bad("traffic.burst.packets", "goes with traffic.rate unpaced only; a burst is not paced").also("traffic.rate")
-		case b.Every > s.Traffic.Duration:
-			return bad("traffic.burst.every", "%s is longer than traffic.duration %s", b.Every, s.Traffic.Duration).also("traffic.duration")
 		}
 		return nil
 	},

@@ -70,6 +70,16 @@ var verdictRules = []rule{
 	},
 }
 
+// placeFields are what a testbed is made for. Both arms are measured in the same.
+var placeFields = []struct {
+	path, what string
+	value      func(*Scenario) any
+}{
+	{"topology.slaves.count", "the number of slaves", func(s *Scenario) any { return s.Topology.Slaves.Count }},
+	{"topology.slaves.queues", "the number of TX queues", func(s *Scenario) any { return s.Topology.Slaves.Queues }},
+	{"topology.bond.mode", "whether the mode is 802.3ad", func(s *Scenario) any { return s.Topology.Bond.Mode == "802.3ad" }},
+}
+
 // brokenControl is what is wrong with the control: it must be something that can be measured, and something else
 // than the test arm.
 func (s *Scenario) brokenControl() *problem {
@@ -80,13 +90,15 @@ func (s *Scenario) brokenControl() *problem {
 		if path == "control" || strings.HasPrefix(path, "control.") {
 			return bad("control."+path, "a control can't set a control")
 		}
-		if path == "topology.slaves.count" {
-			return bad("control."+path, "can't differ from the test arm: both have the same slaves")
-		}
 	}
 	arm, p := s.controlArm()
 	if p != nil {
 		return p
+	}
+	for _, f := range placeFields {
+		if f.value(s) != f.value(&arm) {
+			return bad(s.controlOf(f.path), "%s can't differ from the test arm: both are measured in one place", f.what)
+		}
 	}
 	if p := arm.broken(); p != nil {
 		path := "control"
@@ -105,4 +117,14 @@ func (s *Scenario) brokenControl() *problem {
 		fields = append(fields, "control."+path, path)
 	}
 	return bad("control", "sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none").also(fields...)
+}
+
+// controlOf is the entry of the control that sets a field.
+func (s *Scenario) controlOf(path string) string {
+	for _, key := range sortedKeys(s.Control) {
+		if key == path || strings.HasPrefix(path, key+".") {
+			return "control." + key
+		}
+	}
+	return "control"
 }

@@ -15,6 +15,7 @@ func TestTextForms(t *testing.T) {
 	size := func(n int64) *Size { s := Size(n); return &s }
 	duration := func(d time.Duration) *Duration { v := Duration(d); return &v }
 	bits := func(v float64) *Rate { return &Rate{BitsPerSecond: v} }
+	senders := func(n Senders) *Senders { return &n }
 	on, off := Switch(true), Switch(false)
 	for _, c := range []struct {
 		text  string
@@ -27,6 +28,7 @@ func TestTextForms(t *testing.T) {
 		{"9gbit", bits(9e9), ""}, {"100mbit", bits(1e8), ""}, {"2.5gbit", bits(2.5e9), ""}, {"1kbit", bits(1000), ""}, {"1000mbit", bits(1e9), "1gbit"},
 		{"123456789bit", bits(123456789), "123456.789kbit"}, {"1234567.8901mbit", bits(1234567890100), "1234567890.1kbit"}, {"96234567.125bit", bits(96234567.125), ""},
 		{"250kpps", &Rate{PacketsPerSecond: 250e3}, ""}, {"0.5pps", &Rate{PacketsPerSecond: 0.5}, ""}, {"unpaced", &Rate{}, ""}, {"off", &Rate{}, "unpaced"},
+		{"8", senders(8), ""}, {"auto", senders(AutoSenders), ""}, {"+8", senders(8), "8"},
 		{"on", &on, ""}, {"off", &off, ""},
 	} {
 		again := c.again
@@ -64,6 +66,8 @@ func newLike(v encoding.TextMarshaler) encoding.TextMarshaler {
 		return new(Duration)
 	case *Rate:
 		return new(Rate)
+	case *Senders:
+		return new(Senders)
 	}
 	return new(Switch)
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -26,6 +27,13 @@ func Schema() ([]byte, error) {
 			p.Enum = append(p.Enum, w)
 		}
 	}
+	accept, err := property(root, "accept")
+	if err != nil {
+		return nil, err
+	}
+	for _, code := range acceptable {
+		accept.Items.Enum = append(accept.Items.Enum, code)
+	}
 	for _, b := range ranges {
 		p, err := property(root, b.path)
 		if err != nil {
@@ -35,11 +43,26 @@ func Schema() ([]byte, error) {
 			p.Minimum, p.Maximum = json.Number(number(b.min)), json.Number(number(b.max))
 		}
 	}
+	bond, err := property(root, "topology.bond")
+	if err != nil {
+		return nil, err
+	}
+	orNull(bond, reflect.TypeFor[Bond]())
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("make the schema: %w", err)
 	}
 	return append(text, '\n'), nil
+}
+
+// orNull lets null stand for the kernel's default in those fields of t that can be left to it.
+func orNull(s *jsonschema.Schema, t reflect.Type) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Type.Kind() == reflect.Pointer {
+			p, _ := s.Properties.Get(yamlName(f))
+			s.Properties.Set(yamlName(f), either(p, &jsonschema.Schema{Type: "null"}))
+		}
+	}
 }
 
 // property finds a field's schema by its path.

@@ -49,10 +49,21 @@ func TestSchemaTakesOurScenarios(t *testing.T) {
 			t.Error(why)
 		}
 	}
+	for name, src := range sources(t, "testdata/good/*.yaml") {
+		var v any
+		if err := yaml.Unmarshal(src, &v); err != nil {
+			t.Fatal(err)
+		}
+		if why := misfit(&schema, v, name); why != "" {
+			t.Error(why)
+		}
+	}
 	for _, c := range []string{
 		`{traffic: {sendrs: 1}}`, `{traffic: {senders: 0}}`, `{traffic: {senders: many}}`, `{topology: {bond: {mode: broadcats}}}`,
 		`{topology: {slaves: {line_rate: fast}}}`, `{traffic: {rate: 9}}`, `{traffic: {groups: []}}`, `{traffic: {duration: long}}`,
 		`{traffic: {socket: {sndbuf: big}}}`, `{traffic: {socket: {zerocopy: maybe}}}`, `{faults: [{at: 1s, slave_dwn: 0}]}`,
+		`{accept: [lost]}`, `{topology: {slaves: {queues: 0}}}`, `{topology: {bond: {primary: -1}}}`, `{traffic: {burst: {packet: 1}}}`,
+		`{traffic: {burst: {every: 50}}}`, `{traffic: {join: maybe}}`, `{traffic: {groups: ["2001:db8::1"]}}`, `{traffic: {senders: -1}}`,
 	} {
 		var v any
 		if err := yaml.Unmarshal([]byte(c), &v); err != nil {
@@ -128,6 +139,10 @@ func misfit(s *jsonschema.Schema, v any, at string) string {
 		most, err := s.Maximum.Float64()
 		if n < least || err == nil && n > most {
 			return at + ": is out of range"
+		}
+	case "null":
+		if v != nil {
+			return at + ": is not null"
 		}
 	case "boolean":
 		if _, ok := v.(bool); !ok {

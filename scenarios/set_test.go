@@ -133,7 +133,7 @@ func TestPlacesAreReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Traffic.Groups = append(Groups{}, "239.2.1.1", "192.0.2.1")
-	want := "traffic.groups.1: 192.0.2.1 is not an IPv4 multicast address; allowed are 224.0.0.0 to 239.255.255.255\n" +
+	want := "traffic.groups.1: 192.0.2.1 is not a multicast address; allowed are 224.0.0.0 to 239.255.255.255, and ff00:: on\n" +
 		"    traffic.groups={first: 239.2.1.1, count: 2}\n                   ^"
 	if err := s.Validate(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

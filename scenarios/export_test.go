@@ -1,0 +1,4 @@
+package scenarios
+
+// Acceptable is for tests that can import reproducer/result.
+var Acceptable = acceptable
