@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 )
@@ -59,6 +60,40 @@ func FuzzSet(f *testing.F) {
 			return
 		}
 		roundTrip(t, s)
+	})
+}
+
+// No scenario of a result file makes a rule panic, and one that Validate passes is the same after a round trip.
+func FuzzJSON(f *testing.F) {
+	for _, name := range Names() {
+		s, _, err := Load(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		data, err := json.Marshal(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(`{"traffic": {"groups": {"first": "ff05::1", "count": 4}, "senders": "auto"}, "accept": null, "control": {"faults": []}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s Scenario
+		if json.Unmarshal(data, &s) != nil {
+			return
+		}
+		if err := s.Validate(); err != nil {
+			refused(t, err)
+			return
+		}
+		again, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Scenario
+		if err := json.Unmarshal(again, &back); err != nil || !back.Equal(s) {
+			t.Fatalf("changed (%v)\n%#v\nto\n%#v\nby\n%s", err, s, back, again)
+		}
 	})
 }
 
