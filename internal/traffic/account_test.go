@@ -64,7 +64,7 @@ func play(t *testing.T, blocking bool, batch, charged int, answers ...answer) (r
 	}
 	var stop atomic.Bool
 	w := &scripted{answers: answers, charged: charged, m: m, gone: map[uint64]int{}, ended: func() { stop.Store(true) }}
-	s := &sender{t: traffic, fd: -1, sndbuf: 1000, w: w, m: m, q: newErrqueue(-1), clock: clock, stop: &stop, account: newAccount(blocking)}
+	s := &sender{t: traffic, family: &inet4, fd: -1, sndbuf: 1000, w: w, m: m, q: newErrqueue(-1, &inet4), clock: clock, stop: &stop, account: newAccount(blocking)}
 	start := clock.now()
 	s.loop(start, start+int64(10*time.Second))
 	return s.report(), w

@@ -38,7 +38,7 @@ func TestSendingAllocatesNothing(t *testing.T) {
 		{"zerocopy", func(s *scenarios.Traffic) { s.Socket.ZeroCopy = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inNamespace(t, func(t *testing.T, l line) {
+			inBoth(t, func(t *testing.T, l line) {
 				g := opened(t, l.config(c.change))
 				s, outqs := g.senders[0], make([]int, 0, 1)
 				if n := testing.AllocsPerRun(500, func() {
@@ -63,7 +63,7 @@ func TestSendingAllocatesNothing(t *testing.T) {
 
 // x/net allocates an error each time it fails; a socket that keeps refusing must not pay for that.
 func TestRefusalsAllocateNothing(t *testing.T) {
-	inNamespace(t, func(t *testing.T, l line) {
+	inBoth(t, func(t *testing.T, l line) {
 		l.throttle(t, 1000, 1000)
 		g := opened(t, l.config(func(s *scenarios.Traffic) { s.Socket.Blocking = false }))
 		s := g.senders[0]

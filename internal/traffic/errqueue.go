@@ -14,10 +14,11 @@ const (
 	codeCopied         = 1
 )
 
-// errqueue reads a socket's error queue without allocating. With IP_RECVERR it holds ICMP and local errors too; one
+// errqueue reads a socket's error queue without allocating. With IP_RECVERR or IPV6_RECVERR it holds ICMP and local errors too; one
 // that is pending fails the next send, which did not cause it (sock_error in sock_alloc_send_pskb), and reading clears it.
 type errqueue struct {
 	fd         int
+	family     *family
 	headers    []unix.Mmsghdr
 	control    [][controlSize]byte
 	timestamps uint64
@@ -26,12 +27,12 @@ type errqueue struct {
 	completed  func(from, to uint32) // zerocopy numbers that came back, both included; nil: nobody asks
 }
 
-// controlSize holds an IP_RECVERR message with its address and a SCM_TIMESTAMPING one.
+// controlSize holds a message of IP_RECVERR or IPV6_RECVERR with its address and a SCM_TIMESTAMPING one.
 const controlSize = 256
 
-func newErrqueue(fd int) *errqueue {
+func newErrqueue(fd int, f *family) *errqueue {
 	const slots = 32
-	q := &errqueue{fd: fd, headers: make([]unix.Mmsghdr, slots), control: make([][controlSize]byte, slots)}
+	q := &errqueue{fd: fd, family: f, headers: make([]unix.Mmsghdr, slots), control: make([][controlSize]byte, slots)}
 	for i := range q.headers {
 		q.headers[i].Hdr.Control = &q.control[i][0]
 	}
@@ -69,7 +70,7 @@ func (q *errqueue) parse(b []byte) {
 			return
 		}
 		data := b[unix.CmsgLen(0):h.Len]
-		if h.Level == unix.IPPROTO_IP && h.Type == unix.IP_RECVERR && len(data) >= int(unsafe.Sizeof(unix.SockExtendedErr{})) {
+		if int(h.Level) == q.family.level && int(h.Type) == q.family.recverr && len(data) >= int(unsafe.Sizeof(unix.SockExtendedErr{})) {
 			q.count((*unix.SockExtendedErr)(unsafe.Pointer(&data[0])))
 		}
 		b = b[min(unix.CmsgSpace(int(h.Len)-unix.CmsgLen(0)), len(b)):]

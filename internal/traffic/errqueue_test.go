@@ -22,30 +22,33 @@ func control(level, kind int32, data []byte) []byte {
 }
 
 // extended is a struct sock_extended_err and the address that follows it.
-func extended(origin, code uint8, info, data uint32) []byte {
+func extended(f *family, origin, code uint8, info, data uint32) []byte {
 	b := make([]byte, 32)
 	b[4], b[6] = origin, code
 	binary.NativeEndian.PutUint32(b[8:], info)
 	binary.NativeEndian.PutUint32(b[12:], data)
-	return control(unix.IPPROTO_IP, unix.IP_RECVERR, b)
+	return control(int32(f.level), int32(f.recverr), b)
 }
 
 func TestErrqueueParses(t *testing.T) {
 	stamp := control(unix.SOL_SOCKET, unix.SCM_TIMESTAMPING, make([]byte, 48))
 	for _, c := range []struct {
 		name                           string
+		family                         *family
 		in                             []byte
 		timestamps, zerocopied, copied uint64
 	}{
-		{name: "a timestamp", in: append(stamp[:len(stamp):len(stamp)], extended(originTimestamping, 0, 0, 5)...), timestamps: 1},
-		{name: "zerocopy, five sends", in: extended(originZeroCopy, 0, 3, 7), zerocopied: 5},
-		{name: "zerocopy over the wrap", in: extended(originZeroCopy, codeCopied, 0xffffffff, 1), copied: 3},
-		{name: "an ICMP error", in: extended(unix.SO_EE_ORIGIN_ICMP, 1, 0, 0)},
-		{name: "nothing", in: nil},
-		{name: "cut short", in: extended(originTimestamping, 0, 0, 5)[:20]},
-		{name: "a length of 0", in: make([]byte, 64)},
+		{name: "a timestamp", family: &inet4, in: append(stamp[:len(stamp):len(stamp)], extended(&inet4, originTimestamping, 0, 0, 5)...), timestamps: 1},
+		{name: "a timestamp of IPv6", family: &inet6, in: append(stamp[:len(stamp):len(stamp)], extended(&inet6, originTimestamping, 0, 0, 5)...), timestamps: 1},
+		{name: "zerocopy, five sends", family: &inet4, in: extended(&inet4, originZeroCopy, 0, 3, 7), zerocopied: 5},
+		{name: "zerocopy over the wrap", family: &inet6, in: extended(&inet6, originZeroCopy, codeCopied, 0xffffffff, 1), copied: 3},
+		{name: "of the other family", family: &inet6, in: extended(&inet4, originZeroCopy, 0, 3, 7)},
+		{name: "an ICMP error", family: &inet4, in: extended(&inet4, unix.SO_EE_ORIGIN_ICMP, 1, 0, 0)},
+		{name: "nothing", family: &inet4, in: nil},
+		{name: "cut short", family: &inet4, in: extended(&inet4, originTimestamping, 0, 0, 5)[:20]},
+		{name: "a length of 0", family: &inet4, in: make([]byte, 64)},
 	} {
-		var q errqueue
+		q := errqueue{family: c.family}
 		q.parse(c.in)
 		if q.timestamps != c.timestamps || q.zerocopied != c.zerocopied || q.copied != c.copied {
 			t.Errorf("%s: %d timestamps, %d zerocopied, %d copied", c.name, q.timestamps, q.zerocopied, q.copied)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,13 @@ import (
 
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
+)
+
+// The senders' threads are woken one after another: they are given this long in all, and this long each, to be asleep
+// until the moment of the first send.
+const (
+	startLead = time.Millisecond
+	wakeLead  = 50 * time.Microsecond
 )
 
 // Config is what a group of senders is to do.
@@ -28,6 +36,7 @@ type Group struct {
 	cfg     Config
 	clock   clock
 	senders []*sender
+	members members
 	stop    atomic.Bool
 	running sync.WaitGroup
 	release []func() // undoes what Start did beside starting senders
@@ -55,6 +64,16 @@ func Open(cfg Config) (*Group, error) {
 		s.clock, s.stop = clock, &g.stop
 		g.senders = append(g.senders, s)
 	}
+	if err := checkReach(cfg.Traffic, cfg.Ifindex); err != nil {
+		_ = g.Close()
+		return nil, err
+	}
+	if cfg.Traffic.Join {
+		if g.members, err = join(cfg.Traffic, cfg.Ifindex); err != nil {
+			_ = g.Close()
+			return nil, err
+		}
+	}
 	return g, nil
 }
 
@@ -81,6 +100,10 @@ func checkTraffic(t scenarios.Traffic) error {
 		return &OptionError{Field: "traffic.batch", Value: fmt.Sprint(t.Batch),
 			Why: "with zerocopy it must be 1, as a batch that ends short does not tell which buffers the kernel still uses"}
 	}
+	if segments := max(int(t.Socket.GSO), 1); t.Burst.Packets%segments != 0 {
+		return &OptionError{Field: "traffic.burst.packets", Value: fmt.Sprint(t.Burst.Packets),
+			Why: fmt.Sprintf("a burst is whole sends, and traffic.socket.gso makes each send %d packets", segments)}
+	}
 	return checkPayload(t)
 }
 
@@ -90,7 +113,7 @@ func openSender(cfg Config, index int) (*sender, error) {
 	if !t.Socket.Blocking {
 		kind |= unix.SOCK_NONBLOCK
 	}
-	fd, err := unix.Socket(unix.AF_INET, kind, unix.IPPROTO_UDP)
+	fd, err := unix.Socket(familyOf(t).domain, kind, unix.IPPROTO_UDP)
 	if err != nil {
 		return nil, &OptionError{Field: "traffic.senders", Option: "socket", Value: fmt.Sprintf("socket %d of %d", index+1, t.Senders), Err: err}
 	}
@@ -102,8 +125,31 @@ func openSender(cfg Config, index int) (*sender, error) {
 	return s, nil
 }
 
+// bindAny gives a socket its source port now and not with its first send, so that it can be told.
+func bindAny(fd int, f *family) (port int, err error) {
+	refused := &OptionError{Field: "traffic.senders", Option: "bind", Value: "a source port"}
+	if refused.Err = unix.Bind(fd, f.unixAddr(netip.AddrPortFrom(f.any, 0))); refused.Err != nil {
+		return 0, refused
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return 0, os.NewSyscallError("getsockname", err)
+	}
+	return portOf(name), nil
+}
+
+func portOf(name unix.Sockaddr) int {
+	switch name := name.(type) {
+	case *unix.SockaddrInet4:
+		return name.Port
+	case *unix.SockaddrInet6:
+		return name.Port
+	}
+	return 0
+}
+
 func newSender(cfg Config, index, fd int) (*sender, error) {
-	t := cfg.Traffic
+	t, f := cfg.Traffic, familyOf(cfg.Traffic)
 	if err := applyAll(fd, t, cfg.Ifindex); err != nil {
 		return nil, err
 	}
@@ -111,7 +157,11 @@ func newSender(cfg Config, index, fd int) (*sender, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("getsockopt SO_SNDBUF", err)
 	}
-	s := &sender{index: index, t: t, fd: fd, sndbuf: sndbuf, q: newErrqueue(fd)}
+	port, err := bindAny(fd, f)
+	if err != nil {
+		return nil, err
+	}
+	s := &sender{index: index, t: t, family: f, fd: fd, port: port, sndbuf: sndbuf, q: newErrqueue(fd, f)}
 	s.account = newAccount(t.Socket.Blocking)
 	slots, flags := t.Batch, 0
 	if t.Socket.ZeroCopy {
@@ -123,12 +173,12 @@ func newSender(cfg Config, index, fd int) (*sender, error) {
 	if s.m, err = newMessages(t, cfg.Run, index, t.Batch, slots); err != nil {
 		return nil, err
 	}
-	s.w = newSocketWriter(fd, s.m, flags)
+	s.w = newSocketWriter(fd, f, s.m, flags)
 	return s, nil
 }
 
-// Start starts the senders, each on its own thread, and returns at the moment of the first send. They send for the
-// scenario's duration, or until ctx is done. Until Wait returns, GOMAXPROCS is at least their number and two.
+// Start starts the senders, each on its own thread, and returns at the moment of the first send. They begin together, as
+// they begin each burst: asleep until the same moment. They send for the scenario's duration, or until ctx is done. Until Wait returns, GOMAXPROCS is at least their number and two.
 func (g *Group) Start(ctx context.Context) {
 	unwatch := context.AfterFunc(ctx, func() { g.stop.Store(true) })
 	g.release = []func(){raiseProcs(len(g.senders)), func() { unwatch() }}
@@ -139,12 +189,14 @@ func (g *Group) Start(ctx context.Context) {
 			ownThread()
 			ready.Done()
 			<-g.begin
+			sleepUntil(g.start)
 			s.loop(g.start, g.start+int64(g.cfg.Traffic.Duration))
 		})
 	}
 	ready.Wait()
-	g.start = g.clock.now()
+	g.start = g.clock.now() + int64(startLead) + int64(len(g.senders))*int64(wakeLead)
 	close(g.begin)
+	sleepUntil(g.start)
 }
 
 // BeganAt is the moment of the first send. It is known once Start has returned.
@@ -163,8 +215,8 @@ func (g *Group) Outq(dst []int) []int {
 // Bypass makes every sender send out of another interface from now on.
 func (g *Group) Bypass(ifindex int) error {
 	for _, s := range g.senders {
-		if err := multicastInterface(packetConn(s.fd), ifindex); err != nil {
-			return fmt.Errorf("sender %d: IP_MULTICAST_IF interface %d: %w", s.index, ifindex, err)
+		if err := s.family.multicastInterface(s.fd, ifindex); err != nil {
+			return fmt.Errorf("sender %d: %s interface %d: %w", s.index, s.family.ifName, ifindex, err)
 		}
 	}
 	return nil
@@ -190,14 +242,18 @@ func (g *Group) Senders() []result.Sender {
 	return all
 }
 
-// Close closes the sockets. The senders must have ended.
+// Close closes the sockets, which ends memberships. The senders must have ended.
 func (g *Group) Close() error {
 	var first error
+	fds := g.members
 	for _, s := range g.senders {
-		if err := unix.Close(s.fd); err != nil && first == nil {
+		fds = append(fds, s.fd)
+	}
+	for _, fd := range fds {
+		if err := unix.Close(fd); err != nil && first == nil {
 			first = os.NewSyscallError("close", err)
 		}
 	}
-	g.senders = nil
+	g.senders, g.members = nil, nil
 	return first
 }

@@ -3,7 +3,6 @@ package traffic
 import (
 	"fmt"
 	"net"
-	"net/netip"
 
 	"golang.org/x/net/ipv4"
 	"golang.org/x/sys/unix"
@@ -22,22 +21,20 @@ type messages struct {
 	headers  []unix.Mmsghdr
 	iovecs   []unix.Iovec
 	addrs    []net.Addr
-	names    []unix.RawSockaddrInet4
-	group    int // that the next message goes to
+	names    [][]byte // sockaddr of each group
+	group    int      // that the next message goes to
 }
 
 // newMessages prepares slots of which at most batch are sent at once.
 func newMessages(t scenarios.Traffic, run uint32, sender, batch, slots int) (*messages, error) {
 	m := &messages{segments: max(int(t.Socket.GSO), 1), payload: t.Payload}
-	for _, g := range t.Groups {
-		ip, err := netip.ParseAddr(g)
-		if err != nil || !ip.Is4() {
-			return nil, &OptionError{Field: "traffic.groups", Value: g, Why: "an IPv4 address is needed"}
-		}
-		name := unix.RawSockaddrInet4{Family: unix.AF_INET, Addr: ip.As4()}
-		name.Port = uint16(t.Port)<<8 | uint16(t.Port)>>8
-		m.names = append(m.names, name)
-		m.addrs = append(m.addrs, net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(t.Port))))
+	to, err := destinations(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range to {
+		m.names = append(m.names, familyOf(t).sockaddr(g))
+		m.addrs = append(m.addrs, net.UDPAddrFromAddrPort(g))
 	}
 	m.buffers = make([][]byte, slots)
 	for i := range m.buffers {
@@ -53,7 +50,7 @@ func newMessages(t scenarios.Traffic, run uint32, sender, batch, slots int) (*me
 		m.batch[i].Buffers = [][]byte{nil}
 		m.headers[i].Hdr.Iov = &m.iovecs[i]
 		m.headers[i].Hdr.Iovlen = 1
-		m.headers[i].Hdr.Namelen = unix.SizeofSockaddrInet4
+		m.headers[i].Hdr.Namelen = uint32(len(m.names[0]))
 	}
 	return m, nil
 }
@@ -72,7 +69,7 @@ func (m *messages) prepare(k, slot int, seq uint64, ns int64) {
 		m.batch[i].Addr = m.addrs[g]
 		m.iovecs[i].Base = &b[0]
 		m.iovecs[i].SetLen(len(b))
-		m.headers[i].Hdr.Name = nameOf(&m.names[g])
+		m.headers[i].Hdr.Name = &m.names[g][0]
 	}
 }
 
@@ -81,15 +78,15 @@ func (m *messages) sent(n int) { m.group = (m.group + n) % len(m.names) }
 
 // checkPayload refuses what can't hold a header or is no UDP datagram.
 func checkPayload(t scenarios.Traffic) error {
-	const maxDatagram = 65507 // 65535 less the IPv4 and UDP headers
+	limit := familyOf(t).maxDatagram
 	segments := max(int(t.Socket.GSO), 1)
 	value := fmt.Sprint(t.Payload)
 	switch {
 	case t.Payload < stamp.Size:
 		return &OptionError{Field: "traffic.payload", Value: value, Why: fmt.Sprintf("the header of each payload takes %d bytes", stamp.Size)}
-	case t.Payload*segments > maxDatagram:
+	case t.Payload*segments > limit:
 		return &OptionError{Field: "traffic.payload", Value: value,
-			Why: fmt.Sprintf("a send of %d segments is %d bytes, and UDP takes at most %d", segments, t.Payload*segments, maxDatagram)}
+			Why: fmt.Sprintf("a send of %d segments is %d bytes, and UDP takes at most %d", segments, t.Payload*segments, limit)}
 	}
 	return nil
 }

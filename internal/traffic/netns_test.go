@@ -1,7 +1,9 @@
 package traffic
 
 import (
+	"bytes"
 	"fmt"
+	"net/netip"
 	"os"
 	"runtime"
 	"strings"
@@ -18,6 +20,69 @@ import (
 // line is a veth pair in a network namespace of the test's own: what is sent out of tx is seen at rx.
 type line struct {
 	tx, rx netlink.Link
+	family *family
+	groups scenarios.Groups // three
+}
+
+// inBoth runs f as inNamespace does, once for each family.
+func inBoth(t *testing.T, f func(t *testing.T, l line)) {
+	t.Helper()
+	for name, prepare := range map[string]func(testing.TB, *line){
+		"IPv4": func(testing.TB, *line) {},
+		"IPv6": func(t testing.TB, l *line) { l.useIPv6(t, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inNamespace(t, func(t *testing.T, l line) {
+				prepare(t, &l)
+				f(t, l)
+			})
+		})
+	}
+}
+
+// useIPv6 makes the line's groups IPv6 ones, and gives tx an address when they are to be reached.
+func (l *line) useIPv6(t testing.TB, address bool) {
+	t.Helper()
+	if _, err := os.Stat("/proc/sys/net/ipv6"); err != nil {
+		t.Skipf("this kernel has no IPv6: %v", err)
+	}
+	l.family, l.groups = &inet6, scenarios.Groups{"ff15::6601", "ff02::6602", "ff15::6603"}
+	// The second report of memberships comes some time within the interval; a test is over before that.
+	for _, s := range [][2]string{{"mldv2_unsolicited_report_interval", "3600000"}, {"addr_gen_mode", "1"}, {"router_solicitations", "0"}, {"dad_transmits", "0"}, {"disable_ipv6", "0"}} {
+		sysctlSet(t, "net.ipv6.conf.tx."+s[0], s[1])
+	}
+	if !address {
+		return
+	}
+	addr, err := netlink.ParseAddr("2001:db8::1/64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr.Flags = unix.IFA_F_NODAD
+	if err := netlink.AddrAdd(l.tx, addr); err != nil {
+		t.Fatal(err)
+	}
+	l.awaitQuiet(t)
+}
+
+// awaitQuiet waits until tx has sent nothing for a while: IPv6 says of itself which groups it is a member of.
+func (l line) awaitQuiet(t testing.TB) {
+	t.Helper()
+	var last, same uint64
+	for deadline := time.Now().Add(10 * time.Second); same < 10; time.Sleep(10 * time.Millisecond) {
+		now, err := netlink.LinkByIndex(l.tx.Attrs().Index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := now.Attrs().Statistics.TxPackets; n == last {
+			same++
+		} else {
+			last, same = n, 0
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("tx keeps sending of itself")
+		}
+	}
 }
 
 // inNamespace runs f on a thread of its own in a new network namespace with a line. The thread ends with it.
@@ -41,7 +106,7 @@ func inNamespace[T testing.TB](t T, f func(t T, l line)) {
 			return
 		}
 		disableIPv6(t)
-		var l line
+		l := line{family: &inet4, groups: scenarios.Groups{"239.66.1.1", "239.66.1.2", "239.66.1.3"}}
 		for name, link := range map[string]*netlink.Link{"tx": &l.tx, "rx": &l.rx} {
 			var err error
 			if *link, err = netlink.LinkByName(name); err == nil {
@@ -125,27 +190,29 @@ func (l line) child(t *testing.T) (sent, dropped, backlog uint64) {
 	return 0, 0, 0
 }
 
-// ear hears every IPv4 packet that arrives at the line's other end.
+// ear hears every packet of the line's family that arrives at its other end.
 type ear struct {
-	fd  int
-	got map[uint16]map[uint64]int // how often each number of each sender came
-	to  map[[4]byte]int           // packets by destination
+	fd    int
+	got   map[uint16]map[uint64]int   // how often each number of each sender came
+	sent  map[uint16]map[uint64]int64 // when it was sent, CLOCK_MONOTONIC, ns
+	to    map[netip.AddrPort]int      // packets by destination
+	frame []byte                      // the first of a run
 }
 
 func (l line) listen(t *testing.T) *ear {
 	t.Helper()
-	const bigEndianIP = 0x0008 // ETH_P_IP in network order
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, bigEndianIP)
+	ethertype := map[*family]uint16{&inet4: 0x0008, &inet6: 0xdd86}[l.family] // in network order
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(ethertype))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: bigEndianIP, Ifindex: l.rx.Attrs().Index}); err != nil {
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: ethertype, Ifindex: l.rx.Attrs().Index}); err != nil {
 		t.Fatal(err)
 	}
-	return &ear{fd: fd, got: map[uint16]map[uint64]int{}, to: map[[4]byte]int{}}
+	return &ear{fd: fd, got: map[uint16]map[uint64]int{}, sent: map[uint16]map[uint64]int64{}, to: map[netip.AddrPort]int{}}
 }
 
 // hear reads what has come of a run, until nothing has for a while.
@@ -161,21 +228,22 @@ func (e *ear) hear(run uint32, payload int) {
 		if err != nil {
 			return
 		}
-		const headers = 28 // IPv4 and UDP
-		if n < headers {
-			continue
-		}
 		// A veth hands a GSO packet on in one piece, its segments back to back.
-		for data := b[headers:n]; len(data) >= payload; data = data[payload:] {
+		d, _ := stamp.Find(b[:n])
+		for data := d.Payload; len(data) >= payload; data = data[payload:] {
 			h, ours := stamp.Parse(data)
 			if !ours || h.Run != run {
 				break
 			}
 			if e.got[h.Sender] == nil {
-				e.got[h.Sender] = map[uint64]int{}
+				e.got[h.Sender], e.sent[h.Sender] = map[uint64]int{}, map[uint64]int64{}
+			}
+			if e.frame == nil {
+				e.frame = bytes.Clone(b[:n])
 			}
 			e.got[h.Sender][h.Seq]++
-			e.to[[4]byte(b[16:20])]++
+			e.sent[h.Sender][h.Seq] = int64(h.TimeNS)
+			e.to[d.To]++
 		}
 	}
 }
@@ -185,7 +253,7 @@ func (e *ear) close() { _ = unix.Close(e.fd) }
 // config is a short run out of the line; what a test is about it changes.
 func (l line) config(change func(*scenarios.Traffic)) Config {
 	t := scenarios.Traffic{
-		Groups: scenarios.Groups{"239.66.1.1"}, Port: 6000, Payload: 1000, Senders: 1, Batch: 1,
+		Groups: l.groups[:1], Port: 6000, Payload: 1000, Senders: 1, Batch: 1,
 		Duration: scenarios.Duration(300 * time.Millisecond),
 		Socket:   scenarios.Socket{Blocking: true, SndBuf: 65536},
 	}

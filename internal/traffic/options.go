@@ -2,13 +2,11 @@ package traffic
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"syscall"
 	"time"
 
-	"golang.org/x/net/ipv4"
 	"golang.org/x/sys/unix"
 
 	"bondrepro/scenarios"
@@ -36,10 +34,10 @@ type option struct {
 
 // options lists what a scenario asks of each socket. An option at the kernel's default is left alone.
 func options(t scenarios.Traffic) []option {
-	s := t.Socket
+	s, f := t.Socket, familyOf(t)
 	all := []option{
-		// Without it a send whose packet a qdisc drops is told 0 (udp_send_skb, net/ipv4/udp.c).
-		{field: "traffic", value: "IP_RECVERR", name: "IP_RECVERR", level: unix.IPPROTO_IP, opt: unix.IP_RECVERR, set: 1, want: 1},
+		// Without it a send whose packet a qdisc drops is told 0 (udp_send_skb, net/ipv4/udp.c; udp_v6_send_skb, net/ipv6/udp.c).
+		{field: "traffic", value: f.recverrName, name: f.recverrName, level: f.level, opt: f.recverr, set: 1, want: 1},
 		{field: "traffic.socket.priority", value: fmt.Sprint(s.Priority), name: "SO_PRIORITY",
 			level: unix.SOL_SOCKET, opt: unix.SO_PRIORITY, set: s.Priority, want: s.Priority},
 	}
@@ -105,6 +103,8 @@ func readBack(opt int) int {
 // enotsupp is ENOTSUPP of linux/errno.h, which leaks from setsockopt and has no name in user space.
 const enotsupp = syscall.Errno(524)
 
+const noSource = "the interface needs an address to send from, and for IPv6 one whose duplicate address detection is over"
+
 type hint struct {
 	option string
 	err    error
@@ -117,6 +117,8 @@ var hints = map[hint]string{
 	{"SO_ZEROCOPY", enotsupp}:         "kernels have it for UDP from 5.0 on",
 	{"SO_ZEROCOPY", unix.ENOPROTOOPT}: "kernels have it from 4.14 on",
 	{"UDP_SEGMENT", unix.ENOPROTOOPT}: "kernels have it from 4.18 on",
+	{"connect", unix.ENETUNREACH}:     noSource,
+	{"connect", unix.EADDRNOTAVAIL}:   noSource,
 }
 
 // applyAll makes a new socket what the scenario asks for, on the interface it is to send out of.
@@ -134,13 +136,13 @@ func applyAll(fd int, t scenarios.Traffic, ifindex int) error {
 			return err
 		}
 	}
-	return applyMulticast(fd, ifindex)
+	return applyMulticast(fd, familyOf(t), ifindex)
 }
 
 // applyPacing sets SO_MAX_PACING_RATE, bytes a second; 64 bits wide from 5.0 on. Only fq obeys it for UDP, and
 // whether fq is there is for the topology to know.
 func applyPacing(fd int, t scenarios.Traffic) error {
-	rate := bytesPerSecond(t.Socket.MaxPacingRate, t.Payload)
+	rate := bytesPerSecond(t.Socket.MaxPacingRate, t.Payload+familyOf(t).overhead)
 	if rate == 0 {
 		return nil
 	}
@@ -181,20 +183,20 @@ func applyTimeout(fd int) error {
 	return nil
 }
 
-// applyMulticast keeps packets on the line (TTL 1), off this machine's own receivers, and on the interface given.
-// The kernel does not tell the interface (getsockopt IP_MULTICAST_IF knows an address only): the counter on the bond does.
-func applyMulticast(fd, ifindex int) error {
-	pc := packetConn(fd)
+// applyMulticast keeps packets on the line (TTL or hop limit 1), off this machine's own receivers, and on the interface given.
+// IPv4 does not tell the interface (getsockopt IP_MULTICAST_IF knows an address only): the counter on the bond does.
+func applyMulticast(fd int, f *family, ifindex int) error {
+	pc := f.packetConn(fd)
 	steps := []struct {
 		name, value string
 		set         func() error
 		ok          func() (bool, error)
 	}{
-		{"IP_MULTICAST_TTL", "1", func() error { return pc.SetMulticastTTL(1) },
-			func() (bool, error) { n, err := pc.MulticastTTL(); return n == 1, err }},
-		{"IP_MULTICAST_LOOP", "off", func() error { return pc.SetMulticastLoopback(false) },
+		{f.hopsName, "1", func() error { return pc.SetMulticastHops(1) },
+			func() (bool, error) { n, err := pc.MulticastHops(); return n == 1, err }},
+		{f.loopName, "off", func() error { return pc.SetMulticastLoopback(false) },
 			func() (bool, error) { on, err := pc.MulticastLoopback(); return !on, err }},
-		{"IP_MULTICAST_IF", fmt.Sprintf("interface %d", ifindex), func() error { return multicastInterface(pc, ifindex) },
+		{f.ifName, fmt.Sprintf("interface %d", ifindex), func() error { return f.multicastInterface(fd, ifindex) },
 			func() (bool, error) { return true, nil }},
 	}
 	for _, s := range steps {
@@ -210,11 +212,6 @@ func applyMulticast(fd, ifindex int) error {
 		}
 	}
 	return nil
-}
-
-// multicastInterface is IP_MULTICAST_IF by index, the one form that is right for bonds.
-func multicastInterface(pc *ipv4.PacketConn, ifindex int) error {
-	return pc.SetMulticastInterface(&net.Interface{Index: ifindex})
 }
 
 // sysctl reads one, for an error's text. Private network namespaces of older kernels don't show net.core.*mem*.

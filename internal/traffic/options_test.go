@@ -11,8 +11,27 @@ import (
 	"bondrepro/scenarios"
 )
 
+type wanted struct {
+	name       string
+	level, opt int
+	want       int
+}
+
+var perFamily = map[*family][]wanted{
+	&inet4: {
+		{"IP_RECVERR", unix.IPPROTO_IP, unix.IP_RECVERR, 1},
+		{"IP_MULTICAST_TTL", unix.IPPROTO_IP, unix.IP_MULTICAST_TTL, 1},
+		{"IP_MULTICAST_LOOP", unix.IPPROTO_IP, unix.IP_MULTICAST_LOOP, 0},
+	},
+	&inet6: {
+		{"IPV6_RECVERR", unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1},
+		{"IPV6_MULTICAST_HOPS", unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_HOPS, 1},
+		{"IPV6_MULTICAST_LOOP", unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_LOOP, 0},
+	},
+}
+
 func TestOptionsReadBack(t *testing.T) {
-	inNamespace(t, func(t *testing.T, l line) {
+	inBoth(t, func(t *testing.T, l line) {
 		g, err := Open(l.config(func(s *scenarios.Traffic) {
 			s.Senders = 2
 			s.Socket = scenarios.Socket{Blocking: true, SndBuf: 65536, Priority: 6, TxTimestamping: true, ZeroCopy: true, GSO: 3,
@@ -23,20 +42,18 @@ func TestOptionsReadBack(t *testing.T) {
 		}
 		defer func() { _ = g.Close() }()
 		for _, s := range g.senders {
-			for _, c := range []struct {
-				name       string
-				level, opt int
-				want       int
-			}{
+			for _, c := range []wanted{
 				{"SO_SNDBUF", unix.SOL_SOCKET, unix.SO_SNDBUF, 65536},
 				{"SO_PRIORITY", unix.SOL_SOCKET, unix.SO_PRIORITY, 6},
 				{"SO_ZEROCOPY", unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1},
 				{"SO_TIMESTAMPING", unix.SOL_SOCKET, unix.SO_TIMESTAMPING, txTimestamping},
 				{"UDP_SEGMENT", unix.IPPROTO_UDP, unix.UDP_SEGMENT, 1000},
-				{"IP_RECVERR", unix.IPPROTO_IP, unix.IP_RECVERR, 1},
-				{"IP_MULTICAST_TTL", unix.IPPROTO_IP, unix.IP_MULTICAST_TTL, 1},
-				{"IP_MULTICAST_LOOP", unix.IPPROTO_IP, unix.IP_MULTICAST_LOOP, 0},
 			} {
+				if got, err := unix.GetsockoptInt(s.fd, c.level, c.opt); err != nil || got != c.want {
+					t.Errorf("%s is %d (%v), want %d", c.name, got, err, c.want)
+				}
+			}
+			for _, c := range perFamily[l.family] {
 				if got, err := unix.GetsockoptInt(s.fd, c.level, c.opt); err != nil || got != c.want {
 					t.Errorf("%s is %d (%v), want %d", c.name, got, err, c.want)
 				}
@@ -89,8 +106,19 @@ func TestRefusals(t *testing.T) {
 		{name: "no batch", change: func(c *Config) { c.Traffic.Batch = 0 }, message: "traffic.batch: 0 can't be had: it must be 1 to 1024"},
 		{name: "zerocopy in batches", change: func(c *Config) { c.Traffic.Socket.ZeroCopy, c.Traffic.Batch = true, 8 },
 			message: "traffic.batch: 8 can't be had: with zerocopy it must be 1"},
-		{name: "an IPv6 group", change: func(c *Config) { c.Traffic.Groups = scenarios.Groups{"ff02::1"} },
-			message: "traffic.groups: ff02::1 can't be had: an IPv4 address is needed"},
+		{name: "an IPv6 group after one of IPv4", change: func(c *Config) { c.Traffic.Groups = scenarios.Groups{"239.66.1.1", "ff02::1"} },
+			message: "traffic.groups: ff02::1 can't be had: an IPv4 address is needed, as all groups are of the first one's family"},
+		{name: "an IPv4 group after one of IPv6", change: func(c *Config) { c.Traffic.Groups = scenarios.Groups{"ff02::1", "239.66.1.1"} },
+			message: "traffic.groups: 239.66.1.1 can't be had: an IPv6 address without a zone is needed"},
+		{name: "a mapped address", change: func(c *Config) { c.Traffic.Groups = scenarios.Groups{"::ffff:239.66.1.1"} },
+			message: "traffic.groups: ::ffff:239.66.1.1 can't be had: an IPv6 address without a zone is needed"},
+		{name: "IPv6 off on the interface", change: func(c *Config) { c.Traffic.Groups = scenarios.Groups{"ff15::1"} }, errno: unix.EADDRNOTAVAIL,
+			message: "traffic.groups: ff15::1 from interface 3 can't be had (connect): cannot assign requested address (EADDRNOTAVAIL): the interface needs an address"},
+		{name: "gso too large for IPv6", change: func(c *Config) {
+			c.Traffic.Groups, c.Traffic.Payload, c.Traffic.Socket.GSO = scenarios.Groups{"ff15::1"}, 32764, 2
+		}, message: "traffic.payload: 32764 can't be had: a send of 2 segments is 65528 bytes, and UDP takes at most 65527"},
+		{name: "a burst of parts of sends", change: func(c *Config) { c.Traffic.Burst.Packets, c.Traffic.Socket.GSO = 10, 4 },
+			message: "traffic.burst.packets: 10 can't be had: a burst is whole sends, and traffic.socket.gso makes each send 4 packets"},
 		{name: "no group", change: func(c *Config) { c.Traffic.Groups = nil }, message: "traffic.groups: an empty list can't be had"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,9 +6,6 @@ import (
 	"bondrepro/scenarios"
 )
 
-// overhead is what a datagram adds to its payload at layer 2 without FCS: Ethernet 14, IPv4 20, UDP 8 bytes.
-const overhead = 42
-
 // maxLag bounds how far behind its schedule a sender may be and still catch up.
 const maxLag = 10 * time.Millisecond
 
@@ -19,9 +16,9 @@ type pacer struct {
 }
 
 // newPacer shares the rate evenly and staggers the senders, so that they do not all send at once.
-// segments are packets a message (1 without GSO).
-func newPacer(rate scenarios.Rate, payload, segments, senders, index int, start int64) pacer {
-	pps := packetsPerSecond(rate, payload)
+// frame is the size of a packet in bytes of layer 2 without FCS, segments are packets a message (1 without GSO).
+func newPacer(rate scenarios.Rate, frame, segments, senders, index int, start int64) pacer {
+	pps := packetsPerSecond(rate, frame)
 	if pps == 0 {
 		return pacer{}
 	}
@@ -29,16 +26,16 @@ func newPacer(rate scenarios.Rate, payload, segments, senders, index int, start 
 	return pacer{period: period, due: float64(start) + period*float64(index)/float64(senders)}
 }
 
-func packetsPerSecond(rate scenarios.Rate, payload int) float64 {
+func packetsPerSecond(rate scenarios.Rate, frame int) float64 {
 	if rate.BitsPerSecond > 0 {
-		return rate.BitsPerSecond / (8 * float64(payload+overhead))
+		return rate.BitsPerSecond / (8 * float64(frame))
 	}
 	return rate.PacketsPerSecond
 }
 
 // bytesPerSecond is the rate in layer-2 bytes, as fq counts for SO_MAX_PACING_RATE.
-func bytesPerSecond(rate scenarios.Rate, payload int) uint64 {
-	return uint64(packetsPerSecond(rate, payload) * float64(payload+overhead))
+func bytesPerSecond(rate scenarios.Rate, frame int) uint64 {
+	return uint64(packetsPerSecond(rate, frame) * float64(frame))
 }
 
 // next is when the next message is due, in ns of CLOCK_MONOTONIC; a time that has passed means now.

@@ -8,13 +8,13 @@ import (
 
 func TestPacer(t *testing.T) {
 	const start = 1e9
-	// 1000 packets of 958+42 bytes a second, said in both ways.
+	// 1000 packets of 1000 bytes a second, said in both ways.
 	for name, rate := range map[string]scenarios.Rate{
 		"packets": {PacketsPerSecond: 1000},
 		"bits":    {BitsPerSecond: 8e6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first, second := newPacer(rate, 958, 1, 2, 0, start), newPacer(rate, 958, 1, 2, 1, start)
+			first, second := newPacer(rate, 1000, 1, 2, 0, start), newPacer(rate, 1000, 1, 2, 1, start)
 			if a, b := first.next(0), second.next(0); a != start || b != start+1e6 {
 				t.Errorf("two senders begin at %d and %d, want %d and 1 ms later", a, b, int64(start))
 			}
@@ -27,7 +27,7 @@ func TestPacer(t *testing.T) {
 }
 
 func TestPacerCatchesUpBounded(t *testing.T) {
-	p := newPacer(scenarios.Rate{PacketsPerSecond: 1000}, 958, 1, 1, 0, 0)
+	p := newPacer(scenarios.Rate{PacketsPerSecond: 1000}, 1000, 1, 1, 0, 0)
 	now := int64(5e9) // 5 s late
 	sent := 0
 	for p.next(now) <= now {
@@ -40,7 +40,7 @@ func TestPacerCatchesUpBounded(t *testing.T) {
 }
 
 func TestGSOIsPacedByPackets(t *testing.T) {
-	p := newPacer(scenarios.Rate{PacketsPerSecond: 1000}, 958, 10, 1, 0, 0)
+	p := newPacer(scenarios.Rate{PacketsPerSecond: 1000}, 1000, 10, 1, 0, 0)
 	p.sent(1)
 	if got := p.next(0); got != 10e6 {
 		t.Errorf("after a send of 10 segments the next is due at %d ns, want 10 ms", got)
@@ -48,7 +48,7 @@ func TestGSOIsPacedByPackets(t *testing.T) {
 }
 
 func TestUnpacedIsAlwaysDue(t *testing.T) {
-	p := newPacer(scenarios.Rate{}, 958, 1, 1, 0, 1e9)
+	p := newPacer(scenarios.Rate{}, 1000, 1, 1, 0, 1e9)
 	p.sent(1000)
 	if got := p.next(7); got != 7 {
 		t.Errorf("due at %d, want now", got)

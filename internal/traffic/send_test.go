@@ -60,9 +60,9 @@ func TestEveryPacketArrivesOnce(t *testing.T) {
 		{"gso", func(s *scenarios.Traffic) { s.Socket.GSO = 4 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inNamespace(t, func(t *testing.T, l line) {
+			inBoth(t, func(t *testing.T, l line) {
 				cfg := l.config(func(s *scenarios.Traffic) {
-					s.Senders, s.Groups = 2, scenarios.Groups{"239.66.1.1", "239.66.1.2", "239.66.1.3"}
+					s.Senders, s.Groups = 2, l.groups
 					s.Rate = scenarios.Rate{PacketsPerSecond: 4000}
 					c.change(s)
 				})
@@ -110,7 +110,7 @@ func TestBackPressure(t *testing.T) {
 		batch    int
 	}{{"blocking", true, 1}, {"blocking, batches", true, 16}, {"non-blocking", false, 1}, {"non-blocking, batches", false, 16}} {
 		t.Run(c.name, func(t *testing.T) {
-			inNamespace(t, func(t *testing.T, l line) {
+			inBoth(t, func(t *testing.T, l line) {
 				l.throttle(t, 10e6/8, 1000)
 				cfg := l.config(func(s *scenarios.Traffic) { s.Batch, s.Socket.Blocking = c.batch, c.blocking })
 				s := run(t, cfg)[0]
@@ -144,7 +144,7 @@ func TestBackPressure(t *testing.T) {
 // A socket with a buffer larger than the queue loses packets, and is told of each.
 func TestDropsAreTold(t *testing.T) {
 	for _, batch := range []int{1, 16} {
-		inNamespace(t, func(t *testing.T, l line) {
+		inBoth(t, func(t *testing.T, l line) {
 			l.throttle(t, 10e6/8, 50)
 			cfg := l.config(func(s *scenarios.Traffic) { s.Batch, s.Senders, s.Socket.SndBufForce = batch, 2, 8<<20 })
 			ear := l.listen(t)

@@ -31,7 +31,9 @@ const (
 type sender struct {
 	index   int
 	t       scenarios.Traffic
+	family  *family
 	fd      int
+	port    int // UDP source port
 	sndbuf  int // as SO_SNDBUF reads back
 	w       writer
 	m       *messages
@@ -43,6 +45,7 @@ type sender struct {
 
 	account   account
 	pacer     pacer
+	burst     burst
 	end       int64 // CLOCK_MONOTONIC, ns
 	seq       uint64
 	undrained int           // sends since the error queue was read; grows only where something is expected there
@@ -52,7 +55,8 @@ type sender struct {
 // loop sends from start until end or until it is stopped. Its thread is its own and ends with it.
 func (s *sender) loop(start, end int64) {
 	s.end = end
-	s.pacer = newPacer(s.t.Rate, s.t.Payload, s.m.segments, int(s.t.Senders), s.index, start)
+	s.pacer = newPacer(s.t.Rate, s.t.Payload+s.family.overhead, s.m.segments, int(s.t.Senders), s.index, start)
+	s.burst = newBurst(s.t.Burst, s.m.segments, start)
 	var refusedAt int64 // since when a non-blocking socket refuses
 	refusals := 0
 	for {
@@ -60,7 +64,7 @@ func (s *sender) loop(start, end int64) {
 		if s.over(now) {
 			break
 		}
-		if due := s.pacer.next(now); due > now {
+		if due := max(s.pacer.next(now), s.burst.next(now)); due > now {
 			sleepUntil(min(due, now+int64(longestSleep), s.end))
 			continue
 		}
@@ -98,7 +102,7 @@ func (s *sender) over(now int64) bool { return now >= s.end || s.stop.Load() }
 
 // try sends the next batch without waiting.
 func (s *sender) try(now int64) (done int, then next) {
-	k := len(s.m.batch)
+	k := s.burst.room(len(s.m.batch))
 	s.m.prepare(k, s.slot(), s.seq, now)
 	n, errno := s.w.write(k)
 	full := n > 0 && n < k && s.outq() >= s.sndbuf
@@ -152,6 +156,7 @@ func (s *sender) advance(n int) {
 	s.seq += uint64(n * s.m.segments)
 	s.m.sent(n)
 	s.pacer.sent(n)
+	s.burst.sent(n)
 	if s.zc != nil && n > 0 {
 		s.zc.sent()
 	}
@@ -179,7 +184,7 @@ func (s *sender) outq() int {
 func (s *sender) report() result.Sender {
 	s.drain()
 	r := s.account.sender()
-	r.Index, r.Seqs, r.SndBuf, r.MaxOutq = s.index, s.seq, s.sndbuf, int(s.maxOutq.Load())
+	r.Index, r.Seqs, r.SndBuf, r.Port, r.MaxOutq = s.index, s.seq, s.sndbuf, s.port, int(s.maxOutq.Load())
 	r.ElapsedMS = float64(s.elapsed) / float64(time.Millisecond)
 	r.Timestamps, r.ZeroCopied, r.Copied = s.q.timestamps, s.q.zerocopied, s.q.copied
 	return r

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"bondrepro/scenarios"
 )
 
 // ErrNotCharged means that no packet stayed charged to its socket: the line was not stopped, or something orphans packets.
@@ -19,6 +21,7 @@ const truesizeSends = 4096
 // and carry cfg.Run. Send straight out of a slave: the bond may be what orphans. With GSO a send is one charge for all its segments.
 func MeasureTruesize(cfg Config) (int, error) {
 	cfg.Traffic.Senders, cfg.Traffic.Batch, cfg.Traffic.Socket.Blocking = 1, 1, false
+	cfg.Traffic.Burst, cfg.Traffic.Join = scenarios.Burst{}, false
 	g, err := Open(cfg)
 	if err != nil {
 		return 0, err

@@ -3,17 +3,21 @@ package traffic
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"bondrepro/scenarios"
 )
 
 func TestTruesize(t *testing.T) {
-	inNamespace(t, func(t *testing.T, l line) {
+	inBoth(t, func(t *testing.T, l line) {
 		if _, err := MeasureTruesize(l.config(nil)); !errors.Is(err, ErrNotCharged) {
 			t.Errorf("on a line that takes everything: %v, want ErrNotCharged", err)
 		}
 		l.throttle(t, 1000, 1000)
-		small, err := MeasureTruesize(l.config(func(s *scenarios.Traffic) { s.Payload = 1400 }))
+		small, err := MeasureTruesize(l.config(func(s *scenarios.Traffic) {
+			s.Payload = 1400
+			s.Burst, s.Join = scenarios.Burst{Packets: 1, Every: scenarios.Duration(time.Hour)}, true // ignored
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}

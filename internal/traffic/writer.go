@@ -4,7 +4,6 @@ import (
 	"syscall"
 	"unsafe"
 
-	"golang.org/x/net/ipv4"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,7 +23,7 @@ const calmCalls = 64
 // served by sendmmsg itself, on the same messages, until it has been calm for a while.
 type socketWriter struct {
 	fd    int
-	pc    *ipv4.PacketConn
+	pc    packetConn
 	m     *messages
 	flags int // for every send, beside MSG_DONTWAIT
 	calm  int // calls that succeeded since the last error
@@ -32,8 +31,8 @@ type socketWriter struct {
 
 var _ writer = (*socketWriter)(nil)
 
-func newSocketWriter(fd int, m *messages, flags int) *socketWriter {
-	return &socketWriter{fd: fd, pc: packetConn(fd), m: m, flags: flags, calm: calmCalls}
+func newSocketWriter(fd int, f *family, m *messages, flags int) *socketWriter {
+	return &socketWriter{fd: fd, pc: f.packetConn(fd), m: m, flags: flags, calm: calmCalls}
 }
 
 func (w *socketWriter) write(k int) (int, syscall.Errno) {
@@ -75,5 +74,3 @@ func outq(fd int) int {
 	syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCOUTQ, uintptr(unsafe.Pointer(&n)))
 	return int(n)
 }
-
-func nameOf(sa *unix.RawSockaddrInet4) *byte { return (*byte)(unsafe.Pointer(sa)) }
