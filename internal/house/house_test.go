@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"cmd/qdiscstat": {"internal/exitcode", "qdiscstat"},
 
 	"reproducer":         {"internal/judge", "internal/measure", "internal/testbed"},
-	"internal/doctor":    {"internal/kernel", "internal/vm"},
+	"internal/doctor":    {"internal/kernel", "internal/netns", "internal/vm"},
 	"internal/testbed":   {"internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
 	"internal/guest":     {"internal/guestproto", "internal/measure"},
 	"internal/netns":     {"internal/arrivals", "internal/measure", "internal/stamp", "internal/traffic"},

@@ -1,0 +1,50 @@
+package netns
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bondrepro/internal/osrun"
+)
+
+// asNobody marks the run of the tests below as a user without rights.
+const asNobody = "BONDREPRO_TEST_NETNS_NOBODY"
+
+// nobody is a user that owns nothing.
+const nobody = 65534
+
+// The tests that need no root pass without it.
+func TestAsNobody(t *testing.T) {
+	if os.Getenv(asNobody) != "" {
+		t.Skip("is nobody")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("becomes nobody, which needs root; the other tests ran without")
+	}
+	out, err := osrun.Run(t.Context(), osrun.Cmd{
+		Path: "/proc/self/exe", Timeout: 2 * limit, Dir: "/",
+		Args: []string{"-test.v", "-test.run", "^(TestEveryThread|TestNothingIsLeft|TestAKilled|TestAPanic|TestACancelled|TestSIGKILL|TestNobody)"},
+		Env:  append(os.Environ(), asNobody+"=1"),
+		Attr: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}},
+	})
+	if err != nil || !strings.Contains(string(out.Stdout), "--- PASS: TestNobodyIsRootInside") {
+		t.Errorf("%v\n%s", err, out.Stdout)
+	}
+}
+
+// In its user namespace nobody is root, and is told what forbids it where it can't be.
+func TestNobodyIsRootInside(t *testing.T) {
+	if os.Getenv(asNobody) == "" {
+		t.Skip("runs as nobody: TestAsNobody does that")
+	}
+	p := place(t, Config{Slaves: 1, Queues: 4})
+	for file, want := range map[string]string{"uid_map": fmt.Sprint(nobody), "gid_map": fmt.Sprint(nobody)} {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.Pid(), file))
+		if f := strings.Fields(string(b)); err != nil || len(f) != 3 || f[0] != "0" || f[1] != want || f[2] != "1" {
+			t.Errorf("%s: %q, %v", file, b, err)
+		}
+	}
+}

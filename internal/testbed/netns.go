@@ -1,0 +1,137 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"bondrepro/internal/exitcode"
+	"bondrepro/internal/measure"
+	"bondrepro/internal/netns"
+	"bondrepro/reproducer/result"
+)
+
+// netem is the one module a scenario can do without.
+var netem = netns.Module{Name: "sch_netem", Config: "CONFIG_NET_SCH_NETEM"}
+
+// private is the running kernel, in namespaces of our own.
+type private struct {
+	place *netns.Place
+	host  result.Host
+	lacks []string
+}
+
+var _ Testbed = (*private)(nil)
+
+// NetnsUsable tells whether OpenNetns can measure here: nil, or an error that is one sentence without its full stop. It
+// changes nothing.
+func NetnsUsable(ctx context.Context) error { return netns.Usable(ctx) }
+
+// OpenNetns makes private namespaces on the running kernel, as root or as a user that may make user namespaces.
+// Errors are *UsageError, *KernelError, or of the environment.
+func OpenNetns(ctx context.Context, o Options) (Testbed, error) {
+	if err := refuseForNetns(o); err != nil {
+		return nil, err
+	}
+	if err := netns.FindBonding(); err != nil {
+		return nil, classifyNetns(err)
+	}
+	o.Progress("making private network namespaces")
+	p, err := netns.Start(ctx, netns.Config{Slaves: o.NICs, Queues: o.Queues, Partner: o.Partner})
+	if err != nil {
+		return nil, classifyNetns(err)
+	}
+	for _, note := range p.Notes() {
+		o.Progress(note)
+	}
+	t := &private{place: p, host: HostFacts()}
+	if has, _ := netns.ReadRunning("/").Has(netem); has == netns.Absent {
+		t.lacks = append(t.lacks, netem.Name)
+	}
+	return t, nil
+}
+
+// refuseForNetns refuses what only a guest can honour.
+func refuseForNetns(o Options) error {
+	for _, x := range []struct {
+		flag, what string
+		given      bool
+	}{
+		{"--kernel", "measures the running kernel", o.Kernel != ""},
+		{"--modules", "measures the running kernel with its own modules", o.ModulesDir != ""},
+		{"--module", "measures the running kernel with its own modules", len(o.Modules) > 0},
+		{"--qemu", "starts no QEMU", o.QEMU != ""},
+		{"--pcap", "records no frames", o.Pcap != ""},
+	} {
+		if x.given {
+			return &UsageError{Err: fmt.Errorf("--testbed netns %s, so %s can't be honoured: leave it out, or use --testbed vm", x.what, x.flag)}
+		}
+	}
+	return nil
+}
+
+// classifyNetns sorts the errors of netns.
+func classifyNetns(err error) error {
+	var none *netns.NoBondingError
+	var ours *netns.PanicError
+	switch {
+	case errors.As(err, &none) && !none.Loadable:
+		return &KernelError{Reason: none.Error(), Err: err}
+	case errors.As(err, &ours):
+		return &exitcode.Error{Code: exitcode.Panicked, Err: err}
+	}
+	return err
+}
+
+func (t *private) Guest() *result.Guest { return nil }
+func (t *private) Host() result.Host    { return t.host }
+
+// Complaints are none: the kernel's log is everybody's, and root's to read.
+func (t *private) Complaints() []string { return nil }
+
+func (t *private) Slaves() []string  { return t.place.Slaves() }
+func (t *private) Partner() []string { return t.place.Partner() }
+
+func (t *private) Lacks(module string) bool { return slices.Contains(t.lacks, module) }
+
+// Probe builds the job's topology on lines that stand still.
+func (t *private) Probe(ctx context.Context, job measure.Job) (probe measure.Probe, err error) {
+	err = t.within(ctx, measure.KindProbe, job, func(ctx context.Context) (err error) {
+		probe, err = t.place.Probe(ctx, job)
+		return err
+	})
+	return probe, err
+}
+
+// Measure measures on lines made by tbf; the receivers' counts are in the recording.
+func (t *private) Measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
+	err = t.within(ctx, measure.KindMeasure, job, func(ctx context.Context) (err error) {
+		rec, err = t.place.Measure(ctx, job)
+		return err
+	})
+	return rec, err
+}
+
+// within gives a call its deadline.
+func (t *private) within(ctx context.Context, kind string, job measure.Job, call func(context.Context) error) error {
+	limit := job.Scenario.Traffic.Duration.D() + spareTime
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errTooLong)
+	defer cancel()
+	err := call(limited)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(context.Cause(limited), errTooLong):
+		return &KernelError{Reason: fmt.Sprintf("the running kernel did not finish to %s within %v", kind, limit.Round(time.Second)), Err: err}
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return classifyNetns(err)
+}
+
+// errTooLong is the cause of a deadline of ours.
+var errTooLong = errors.New("it took too long")
+
+func (t *private) Close() error { return t.place.Close() }
