@@ -22,10 +22,9 @@ var burstRules = []rule{
 		return nil
 	},
 	func(s *Scenario) *problem {
-		call := s.Traffic.Batch * max(1, int(s.Traffic.Socket.GSO))
-		if b := s.Traffic.Burst; b.Packets > 0 && call > b.Packets {
-			return bad("traffic.burst.packets", "%d are fewer than the %d packets of one system call (traffic.batch, traffic.socket.gso)",
-				b.Packets, call).also("traffic.batch", "traffic.socket.gso")
+		n, gso := s.Traffic.Burst.Packets, int(s.Traffic.Socket.GSO)
+		if gso > 1 && n%gso != 0 {
+			return bad("traffic.burst.packets", "%d is no multiple of traffic.socket.gso %d, the packets that one send makes", n, gso).also("traffic.socket.gso")
 		}
 		return nil
 	},

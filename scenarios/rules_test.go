@@ -102,7 +102,7 @@ func TestControlArm(t *testing.T) {
 // Both arms are measured in the place that was made for the first.
 func TestControlKeepsThePlace(t *testing.T) {
 	for _, c := range []string{
-		"topology.slaves.count=4", "topology.slaves.queues=4", "topology.slaves={queues: 4}", "topology.bond.mode=802.3ad",
+		"topology.slaves.count=4", "topology.slaves.queues=4", "topology.slaves={queues: 4}",
 	} {
 		s := Default()
 		if err := s.Set("control." + c); err != nil {

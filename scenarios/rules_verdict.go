@@ -73,11 +73,10 @@ var verdictRules = []rule{
 // placeFields are what a testbed is made for. Both arms are measured in the same.
 var placeFields = []struct {
 	path, what string
-	value      func(*Scenario) any
+	value      func(*Scenario) int
 }{
-	{"topology.slaves.count", "the number of slaves", func(s *Scenario) any { return s.Topology.Slaves.Count }},
-	{"topology.slaves.queues", "the number of TX queues", func(s *Scenario) any { return s.Topology.Slaves.Queues }},
-	{"topology.bond.mode", "whether the mode is 802.3ad", func(s *Scenario) any { return s.Topology.Bond.Mode == "802.3ad" }},
+	{"topology.slaves.count", "the number of slaves", func(s *Scenario) int { return s.Topology.Slaves.Count }},
+	{"topology.slaves.queues", "the number of TX queues", func(s *Scenario) int { return s.Topology.Slaves.Queues }},
 }
 
 // brokenControl is what is wrong with the control: it must be something that can be measured, and something else
