@@ -570,8 +570,16 @@ func TestExpectUnavailable(t *testing.T) {
 
 // TestMetricNames: a run with everything there has every metric of the table, and no other.
 func TestMetricNames(t *testing.T) {
-	p := stock()
-	j := Run(p.sc, p.preflight(), p.simulate())
+	p := hashing("layer2+3")
+	p.sc.Traffic.Burst.Packets = 8
+	p.sc.Faults = failing().sc.Faults
+	p.share = []float64{1, 0}
+	rec := p.simulate()
+	placed(p.sc, allOn(0))(&rec)
+	for _, at := range []float64{1000, 2000} { // on a slave that nobody noticed going
+		rec.Events = append(rec.Events, result.Event{AtMS: at, Kind: result.EventFault, Slave: 0})
+	}
+	j := Run(p.sc, p.preflight(), rec)
 	for _, m := range scenarios.Metrics {
 		if _, ok := j.Metrics[m.Name]; !ok {
 			t.Errorf("%s is missing", m.Name)

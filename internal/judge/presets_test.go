@@ -1,0 +1,358 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
+)
+
+// presetCases are what each kind of scenario shows on a good kernel and on a bad one.
+var presetCases = []struct {
+	name    string
+	plan    func() *plan
+	spoil   func(*result.Recording)
+	want    want
+	metrics map[string]float64 // NaN: absent
+	remark  string             // a code after the first
+}{
+	// Spread.
+	{name: "hash spreads", plan: func() *plan { return hashing("layer2") }, spoil: placed(hashing("layer2").sc, byLast),
+		want:    want{verdict: result.Good, code: result.ExpectationsHold, text: "slaves.used is 2; flows.mispredicted is 0"},
+		metrics: map[string]float64{"slaves.used": 2, "slaves.share.max": 0.5, "slaves.share.min": 0.5, "flows.mispredicted": 0}},
+	{name: "all flows on one slave, as the hash has it", plan: func() *plan { p := hashing("layer2+3"); p.share = []float64{0, 1}; return p },
+		spoil:   placed(hashing("layer2+3").sc, allOn(1)),
+		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "expected slaves.used == 2, but slaves.used is 1"},
+		metrics: map[string]float64{"slaves.used": 1, "slaves.share.max": 1, "slaves.share.min": 0, "flows.mispredicted": 0}, remark: result.OneSlaveHash},
+	{name: "all flows on one slave, against the hash", plan: func() *plan { p := hashing("layer2"); p.share = []float64{1, 0}; return p },
+		spoil:   placed(hashing("layer2").sc, allOn(0)),
+		want:    want{verdict: result.Bad, code: result.ExpectationFailed},
+		metrics: map[string]float64{"flows.mispredicted": 8}, remark: result.OneSlaveHash},
+	{name: "one flow strays", plan: func() *plan { return hashing("layer2") }, spoil: func(r *result.Recording) {
+		placed(hashing("layer2").sc, byLast)(r)
+		r.Wire.Slaves[0].Flows = append(r.Wire.Slaves[0].Flows, result.Flow{Sender: 0, Group: 0, Frames: 1})
+	}, want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "flows.mispredicted is 1"}},
+	{name: "a recording without flows predicts nothing", plan: func() *plan { return hashing("layer2") },
+		want:    want{verdict: result.Good},
+		metrics: map[string]float64{"slaves.used": 2, "flows.mispredicted": math.NaN(), "wire.crossed": math.NaN(), "failover.gap": math.NaN()}},
+	{name: "broadcast uses all", plan: func() *plan { p := broadcast(stock()); p.sc.Expect = []string{"slaves.used == 2"}; return p },
+		want: want{verdict: result.Good}},
+
+	// Failover.
+	{name: "failover", plan: failing, spoil: failedOver,
+		want:    want{verdict: result.Good, code: result.ExpectationsHold, text: "failover.gap is 40; failover.arp is 1; failover.igmp is 1; failover.back is 1"},
+		metrics: map[string]float64{"failover.gap": 40, "failover.arp": 1, "failover.igmp": 1, "failover.back": 1}, remark: result.SlaveDown},
+	{name: "failover that does not end", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.GapMS = 2900 }),
+		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.gap is 2900"}},
+	{name: "failover that nobody is told of", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Slaves[1].Sightings = nil }),
+		want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "failover.arp is 0"}},
+	{name: "failover without reports", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Slaves[1].Sightings = r.Wire.Slaves[1].Sightings[:2] }),
+		want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "failover.igmp is 0"}},
+	{name: "failover that never comes back", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
+		a, b := &r.Wire.Slaves[0], &r.Wire.Slaves[1]
+		for i, at := range a.AtMS {
+			if at > 2000 {
+				b.CumFrames[i] += a.CumFrames[i] - a.CumFrames[200]
+				a.CumFrames[i] = a.CumFrames[200]
+			}
+		}
+	}), want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "failover.back is 0"}},
+	{name: "no fault, no failover", plan: stock, spoil: placed(stock().sc, allOn(0)), want: want{verdict: result.Good, code: result.NoneFound},
+		metrics: map[string]float64{"failover.gap": 0, "failover.arp": math.NaN(), "failover.igmp": math.NaN(), "failover.back": math.NaN()}},
+	{name: "the fault was never undone", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Events = r.Events[:3] }),
+		want: want{verdict: result.Good}, metrics: map[string]float64{"failover.back": math.NaN(), "failover.arp": 1}},
+
+	// Stuck queue.
+	{name: "bursts that drain", plan: bursting, want: want{verdict: result.Good, code: result.ExpectationsHold}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
+	{name: "a queue stuck between bursts", plan: bursting, spoil: wedge(103, 104), // 1030 and 1040 ms: 30 and 40 ms after a burst
+		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.StuckQueue, text: "1 polls found eth0 idle with packets in its queue, first at 1040 ms: 7 packets, and none left it for 20 ms"},
+		metrics: map[string]float64{"slaves.qdisc.stuck": 2}},
+	{name: "one poll that sees a queue wait is not a stuck one", plan: func() *plan { p := bursting(); p.sc.Expect = nil; return p }, spoil: wedge(103, 103),
+		want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 1}},
+	{name: "a poll before and one after the next burst are not two", plan: func() *plan { p := bursting(); p.sc.Expect = nil; return p },
+		spoil: wedge(104, 106), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 1}},
+	{name: "a queue is full early in a burst", plan: bursting, spoil: wedge(101, 102), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
+	{name: "a queue that moves is not stuck", plan: bursting, spoil: func(r *result.Recording) { r.Series.Slaves[0].Qlen[103], r.Series.Slaves[0].Qlen[104] = 7, 7 },
+		want: want{verdict: result.Good}},
+	{name: "a line too slow for the bursts", plan: func() *plan {
+		p := bursting()
+		p.sc.Expect = nil
+		p.sc.Traffic.Burst.Packets = 20 // 80 frames take 26 ms
+		return p
+	}, spoil: wedge(103, 104), want: want{verdict: result.Good}},
+	{name: "a ring that nobody empties", plan: func() *plan { p := bursting(); p.sc.Expect = nil; return p },
+		spoil: both(wedge(103, 104), func(r *result.Recording) { r.Series.Slaves[0].Sent[104] += 128 }), want: want{verdict: result.Good}},
+	{name: "without bursts a queue may wait", plan: stock, spoil: wedge(103, 104), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": math.NaN()}},
+
+	// Return code.
+	{name: "every drop told", plan: overflowing, spoil: told, want: want{verdict: result.Good, code: result.ExpectationsHold},
+		metrics: map[string]float64{"drops.untold": 0}, remark: result.SndbufExceedsQueue},
+	{name: "drops untold", plan: overflowing, want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "drops.untold is 200"}, remark: result.SndbufExceedsQueue},
+	{name: "other drops are not accepted", plan: func() *plan { p := overflowing(); p.sc.Traffic.Senders = 1; return p }, spoil: told,
+		want: want{verdict: result.Bad, code: result.DropsUnpredicted}},
+	{name: "who was told is hidden", plan: overflowing, spoil: func(r *result.Recording) { r.Senders[0].Hidden = 200; r.Senders[0].OK -= 200 },
+		want: want{verdict: result.Good}, metrics: map[string]float64{"drops.untold": math.NaN()}},
+
+	// Reordering.
+	{name: "in order", plan: func() *plan { p := stock(); p.sc.Expect = []string{"wire.crossed == 0"}; return p }, spoil: placed(stock().sc, allOn(0)),
+		want: want{verdict: result.Good}, metrics: map[string]float64{"wire.crossed": 0}},
+	{name: "out of order", plan: func() *plan { p := stock(); p.sc.Expect = []string{"wire.crossed == 0"}; return p },
+		spoil: both(placed(stock().sc, allOn(0)), func(r *result.Recording) { r.Wire.Senders[0].Crossed = 3 }),
+		want:  want{verdict: result.Bad, code: result.ExpectationFailed, text: "wire.crossed is 3"}},
+
+	// Queues.
+	{name: "packets over all queues", plan: manyQueues, want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.queues.used": 4, "slaves.queues.share.max": 0.25}},
+	{name: "all packets on one queue", plan: manyQueues, spoil: onQueue(2),
+		want:    want{verdict: result.Bad, code: result.ExpectationFailed, text: "slaves.queues.used is 1"},
+		metrics: map[string]float64{"slaves.queues.used": 1, "slaves.queues.share.max": 1}, remark: result.OneQueue},
+	{name: "one flow on one queue is as it must be", plan: func() *plan { p := manyQueues(); p.sc.Traffic.Senders = 1; p.sc.Expect = nil; return p }, spoil: onQueue(0),
+		want: want{verdict: result.Good}},
+	{name: "the kernel says that a queue is not there", plan: manyQueues, spoil: func(r *result.Recording) {
+		r.KernelLog = []string{"eth0 selects TX queue 7, but real number of TX queues is 4", "eth0 selects TX queue 6, but real number of TX queues is 4"}
+	}, want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.QueueMapping, text: `"eth0 selects TX queue 7, but real number of TX queues is 4" and 1 more`}},
+	{name: "a device on its way out has no queues", plan: manyQueues, spoil: func(r *result.Recording) {
+		r.KernelLog = []string{"eth0 selects TX queue 0, but real number of TX queues is 0"}
+	}, want: want{verdict: result.Good}},
+
+	// Lines of their own for TX queues.
+	{name: "a line for each queue, half of them in use", plan: func() *plan { p := manyQueues(); p.share[0] = 0.5; return p },
+		spoil: func(r *result.Recording) {
+			r.Slaves[0].Lines, r.Slaves[1].Lines = 4, 4
+			qs := r.After.Slaves[0].Qdiscs
+			for k := range 2 { // queues 3 and 4 to 1 and 2
+				qs[k].Packets, qs[k].Bytes = qs[k].Packets+qs[k+2].Packets, qs[k].Bytes+qs[k+2].Bytes
+				qs[k+2].Packets, qs[k+2].Bytes = 0, 0
+			}
+		}, want: want{verdict: result.Good}, metrics: map[string]float64{"rate.line": 50e6, "slaves.queues.used": 2}},
+	{name: "one line for all queues, half of it in use", plan: func() *plan { p := manyQueues(); p.share[0] = 0.5; return p },
+		want: want{verdict: result.Inconclusive, guard: guardLineFull}},
+
+	// Overflow.
+	{name: "receivers without room lose nothing on the way", plan: stock, spoil: func(r *result.Recording) {
+		r.Wire.Slaves[0].Ours -= 90
+		r.Wire.Slaves[0].Overflow = 90
+		r.Wire.Senders[0].Unique -= 90
+	}, want: want{verdict: result.Good, code: result.NoneFound}, metrics: map[string]float64{"wire.overflow": 90, "wire.lost": 0}},
+	{name: "an overflow explains no more than itself", plan: stock, spoil: func(r *result.Recording) {
+		r.Wire.Slaves[0].Ours -= 100
+		r.Wire.Slaves[0].Overflow = 90
+		r.Wire.Senders[0].Unique -= 100
+	}, want: want{verdict: result.Bad, code: result.LostUncounted}, metrics: map[string]float64{"wire.lost": 10}},
+
+	// What a scenario accepts.
+	{name: "an accepted loss", plan: func() *plan { p := stock(); p.sc.Accept = []string{result.LostUncounted}; return p }, spoil: lose(9),
+		want: want{verdict: result.Good}, remark: result.LostUncounted},
+	{name: "an accepted loss that nothing confirms", plan: func() *plan { p := stock(); p.sc.Accept = []string{result.LostUncounted}; return p },
+		spoil: func(r *result.Recording) { r.Wire.Senders[0].Unique -= 9 }, want: want{verdict: result.Good}, metrics: map[string]float64{"wire.lost": 9}},
+	{name: "an accepted loss accepts no duplicates", plan: func() *plan { p := stock(); p.sc.Accept = []string{result.LostUncounted}; return p },
+		spoil: func(r *result.Recording) { r.Wire.Senders[0].Duplicates = 9 }, want: want{verdict: result.Inconclusive, guard: guardLedger}},
+	{name: "accepting one thing accepts no other", plan: func() *plan { p := orphaning(); p.sc.Accept = []string{result.LostUncounted}; return p },
+		want: want{verdict: result.Bad, code: result.BackPressureLost}},
+}
+
+func TestPresets(t *testing.T) {
+	for _, c := range presetCases {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.plan()
+			rec := p.simulate()
+			if c.spoil != nil {
+				c.spoil(&rec)
+			}
+			j := Run(p.sc, p.preflight(), rec)
+			c.want.check(t, j)
+			for name, v := range c.metrics {
+				got, ok := j.Metrics[name]
+				if ok == math.IsNaN(v) || ok && math.Abs(got-v) > math.Abs(v)/100 {
+					t.Errorf("%s is %v (there: %t), want %v", name, got, ok, v)
+				}
+			}
+			if c.remark != "" && !slices.ContainsFunc(j.Diagnosis[1:], func(d result.Finding) bool { return d.Code == c.remark }) {
+				t.Errorf("no remark %s in %+v", c.remark, j.Diagnosis)
+			}
+		})
+	}
+}
+
+// TestSpread holds when there is a spread, whether it is predicted, and why not.
+func TestSpread(t *testing.T) {
+	mode := func(name string) func() *plan {
+		return func() *plan { p := hashing("layer2"); p.sc.Topology.Bond.Mode = name; return p }
+	}
+	for _, c := range []struct {
+		name  string
+		plan  func() *plan
+		place func(int, int) int
+		spoil func(*result.Recording)
+		none  bool
+		why   string // "" for a prediction
+	}{
+		{name: "balance-xor", plan: mode("balance-xor"), place: byLast},
+		{name: "802.3ad", plan: mode("802.3ad"), place: byLast},
+		{name: "balance-rr", plan: mode("balance-rr"), place: byLast, why: "in turn"},
+		{name: "balance-tlb", plan: mode("balance-tlb"), place: byLast, why: "takes the load into account"},
+		{name: "broadcast", plan: func() *plan { return broadcast(mode("broadcast")()) }, place: byLast, none: true},
+		{name: "active-backup", plan: mode("active-backup"), place: byLast, none: true},
+		{name: "failover", plan: failing, place: allOn(0), spoil: failedOver, why: "active slave"},
+		{name: "a slave changed", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.After.Slaves[1].CarrierChanges++ }, why: "not the same all the time"},
+		{name: "no flows", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.Wire.Slaves[0].Flows, r.Wire.Slaves[1].Flows = nil, nil }, why: "does not tell flows apart"},
+		{name: "no wire", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.Wire = nil }, why: "does not tell flows apart"},
+		{name: "no address of the bond", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.Bond.MAC = "" }, why: "MAC address is not known"},
+		{name: "no port", plan: func() *plan { return hashing("layer3+4") }, place: byLast, spoil: func(r *result.Recording) { r.Senders[0].Port = 0 }, why: "ports are not known"},
+		{name: "nothing sent", plan: func() *plan { p := hashing("layer2"); p.share = []float64{0, 0}; return p }, place: byLast, none: true},
+		{name: "what the kernel says of its policy counts", plan: func() *plan { return hashing("layer2") }, place: byLast,
+			spoil: func(r *result.Recording) { r.Bond.Options["xmit_hash_policy"] = "encap3+4" }, why: "own hash"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.plan()
+			rec := p.simulate()
+			placed(p.sc, c.place)(&rec)
+			if c.spoil != nil {
+				c.spoil(&rec)
+			}
+			s := Run(p.sc, p.preflight(), rec).Spread
+			if c.none || s == nil {
+				if !c.none || s != nil {
+					t.Errorf("got %+v", s)
+				}
+				return
+			}
+			if s.Predicted != (c.why == "") || !strings.Contains(s.Why, c.why) {
+				t.Errorf("predicted %t: %q, want %q", s.Predicted, s.Why, c.why)
+			}
+			for _, fl := range s.Flows {
+				if s.Predicted != (fl.Predicted >= 0) || s.Predicted && fl.Seen[fl.Predicted] != 100 {
+					t.Errorf("flow %+v", fl)
+				}
+			}
+		})
+	}
+}
+
+// TestOlderKernelsHash: the formula of another kernel is told by how it fits.
+func TestOlderKernelsHash(t *testing.T) {
+	p := hashing("layer2")
+	p.sc.Traffic.Groups = nil
+	for _, g := range []string{"ff02::42:1", "ff02::42:2", "ff02::42:3"} {
+		p.sc.Traffic.Groups = append(p.sc.Traffic.Groups, g)
+	}
+	for name, place := range map[string]func(int, int) int{
+		"6.1":  func(_, g int) int { return g % 2 }, // 0x86dd is odd
+		"5.10": byLast,                              // 0xdd86 is even
+	} {
+		rec := p.simulate()
+		placed(p.sc, place)(&rec)
+		if n := Run(p.sc, p.preflight(), rec).Metrics["flows.mispredicted"]; n != 0 {
+			t.Errorf("%s: %v flows mispredicted", name, n)
+		}
+	}
+	rec := p.simulate()
+	placed(p.sc, allOn(0))(&rec) // no kernel's
+	if n := Run(p.sc, p.preflight(), rec).Metrics["flows.mispredicted"]; n != 1 {
+		t.Errorf("%v flows mispredicted, want the fewest of any formula: 1", n)
+	}
+}
+
+// TestOneSlaveHashSaysWhatTheHashGives: the evidence tells a policy's doing from the kernel's.
+func TestOneSlaveHashSaysWhatTheHashGives(t *testing.T) {
+	for policy, want := range map[string]string{
+		"layer2+3": "; the layer2+3 hash gives all 16 flows to eth1",
+		"layer2":   "; although the layer2 hash gives 8 to eth0 and 8 to eth1",
+	} {
+		p := hashing(policy)
+		p.share = []float64{0, 1}
+		rec := p.simulate()
+		placed(p.sc, allOn(1))(&rec)
+		i := slices.IndexFunc(Run(p.sc, p.preflight(), rec).Diagnosis, func(d result.Finding) bool { return d.Code == result.OneSlaveHash })
+		if i < 0 {
+			t.Errorf("%s: no finding", policy)
+			continue
+		}
+		if d := Run(p.sc, p.preflight(), rec).Diagnosis[i]; !strings.HasSuffix(d.Evidence, want) {
+			t.Errorf("%s: %s", policy, d.Evidence)
+		}
+	}
+}
+
+// TestControlKinds: a control by netem or a short queue must lose, any other must be BAD.
+func TestControlKinds(t *testing.T) {
+	one := func() *plan { p := hashing("layer2+3"); p.share = []float64{1, 0}; return p }
+	netem := func(p *plan) *plan { p.sc.Orphan = scenarios.OrphanNetem; return p }
+	for _, c := range []struct {
+		name  string
+		test  func() *plan
+		arm   func() *plan
+		spoil func(*result.Recording)
+		bad   bool
+		kind  string
+		note  string
+	}{
+		{"another kind, BAD by an expectation", func() *plan { return hashing("layer2") }, one, placed(one().sc, allOn(0)), true, kindOther, "slaves.used is 1"},
+		{"another kind, good", func() *plan { return hashing("layer2") }, func() *plan { return hashing("layer2") }, placed(hashing("layer2").sc, byLast), false, kindOther, "every expectation holds"},
+		{"another kind, BAD by one remainder", stock, stock, lose(9), false, kindOther, "lost, counted nowhere"},
+		{"another kind, not valid", stock, func() *plan { p := stock(); p.share[0] = 0.5; return p }, nil, false, kindOther, "guard line_full"},
+		{"netem that loses", stock, asked, nil, true, kindNetem, "uncharged 1230"},
+		{"netem that only fails an expectation", stock, func() *plan { p := netem(stock()); p.sc.Expect = []string{"rate.achieved >= 9gbit"}; return p }, nil, false, kindNetem, "dropped 0"},
+		{"netem where drops are accepted, untold", overflowing, func() *plan { return netem(overflowing()) }, nil, true, kindNetem, "dropped 200"},
+		{"netem where drops are accepted, BAD by an expectation only", overflowing,
+			func() *plan { p := netem(overflowing()); p.drops = []int{0, 0}; return p }, nil, true, kindNetem, "slaves.qdisc.dropped is 0"},
+		{"a short queue that drops", stock, func() *plan { p := stock(); p.sc.Topology.Slaves.TxQueueLen = 8; p.drops = []int{12, 0}; return p }, nil, true, kindQueue, "drops are visible here"},
+		{"a short queue where drops are accepted, all told", overflowing,
+			func() *plan { p := overflowing(); p.sc.Topology.Slaves.TxQueueLen = 8; return p }, told, false, kindQueue, "every expectation holds"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := config0()
+			cfg.Scenario = c.test().sc
+			a := arm(result.ArmControl, sim{c.arm, c.spoil})
+			got := control(cfg, &a)
+			if got.Bad != c.bad || got.Kind != c.kind || !strings.Contains(got.Note, c.note) {
+				t.Errorf("got %+v, want bad %t, kind %s, note %q", got, c.bad, c.kind, c.note)
+			}
+		})
+	}
+}
+
+// TestPraise: the sentence of GOOD is true of the scenario.
+func TestPraise(t *testing.T) {
+	for _, c := range []struct {
+		plan  func() *plan
+		spoil func(*result.Recording)
+		want  string
+	}{
+		{stock, nil, "The socket throttled the sender, no qdisc dropped anything (2 of 2 valid runs)."},
+		{func() *plan { p := stock(); p.sc.Expect = standard[:1]; return p }, nil, "The socket throttled the sender"},
+		{func() *plan { return hashing("layer2") }, placed(hashing("layer2").sc, byLast), "Every expectation holds: slaves.used == 2, flows.mispredicted == 0 (2 of 2 valid runs)."},
+		{func() *plan { return hashing("layer2") }, nil, "Every expectation that could be evaluated holds: slaves.used == 2 (2 of 2"},
+		{func() *plan { p := overflowing(); p.sc.Expect = nil; return p }, nil, "Nothing that was seen is a fault"},
+	} {
+		cfg := config0()
+		cfg.Scenario, cfg.NoControl = c.plan().sc, true
+		j, _ := Decide(cfg, []result.Arm{arm(result.ArmTest, sim{c.plan, c.spoil}, sim{c.plan, c.spoil})})
+		if j.Verdict != result.Good || !strings.HasPrefix(j.Reason, c.want) {
+			t.Errorf("%s: %s\nwant %s", j.Verdict, j.Reason, c.want)
+		}
+	}
+}
+
+// TestKernelLogWarns: faults the kernel reports are a warning, once.
+func TestKernelLogWarns(t *testing.T) {
+	log := func(r *result.Recording) { r.KernelLog = []string{"BUG: scheduling while atomic"} }
+	r := result.Result{Schema: result.Schema, Config: config0(), Arms: []result.Arm{arm("test", sim{stock, log}, sim{stock, log}), arm("control", shown)}}
+	count := func(r result.Result) (n int) {
+		for _, w := range r.Warnings {
+			if strings.Contains(w.Text, "BUG: scheduling") {
+				n++
+			}
+		}
+		return n
+	}
+	if again := Again(Again(r)); count(again) != 1 || again.Warnings[0].Code != warnKernelLog {
+		t.Errorf("%+v", again.Warnings)
+	}
+	r.Warnings = []result.Warning{{Code: complaints, Text: "The kernel reported a fault of its own while it was measured: BUG: scheduling while atomic"}}
+	if again := Again(Again(r)); count(again) != 1 || again.Warnings[0].Code != complaints {
+		t.Errorf("%+v", again.Warnings)
+	}
+}
