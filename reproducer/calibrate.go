@@ -51,6 +51,20 @@ func (s *Session) settleLineRate(ctx context.Context) error {
 	return nil
 }
 
+// settleSenders makes a number of "auto": as many senders as stay under the preflight sum, one at least.
+func (s *Session) settleSenders(sc scenarios.Scenario) scenarios.Scenario {
+	if sc.Traffic.Senders != scenarios.AutoSenders {
+		return sc
+	}
+	const most = 4096 // as scenarios allows
+	sc.Traffic.Senders = 1
+	pf := s.Preflight(sc)
+	if pf.PerSender > 0 {
+		sc.Traffic.Senders = scenarios.Senders(min(max((pf.TxQueueLen+pf.Ring)/pf.PerSender, 1), most))
+	}
+	return sc
+}
+
 // spread gives one rate a slave from a list of one for all, or one a slave.
 func spread(rates []float64, slaves int) []float64 {
 	if len(rates) == 1 {
@@ -61,7 +75,7 @@ func spread(rates []float64, slaves int) []float64 {
 
 // capacityScenario is the scenario's sender, unpaced and undisturbed, for a second.
 func capacityScenario(sc scenarios.Scenario) scenarios.Scenario {
-	sc.Traffic.Rate = scenarios.Rate{}
+	sc.Traffic.Rate, sc.Traffic.Burst.Packets = scenarios.Rate{}, 0
 	sc.Traffic.Duration = scenarios.Duration(capacityDuration)
 	sc.Traffic.Warmup = scenarios.Duration(capacityWarmup)
 	sc.Orphan = scenarios.OrphanNone
@@ -117,10 +131,18 @@ func (s *Session) probe(ctx context.Context) error {
 	return nil
 }
 
+// partner is the second bond of an arm in 802.3ad; an arm in another mode, such as a control, has none.
+func (s *Session) partner(sc scenarios.Scenario) []string {
+	if !isLACP(sc) {
+		return nil
+	}
+	return s.place.Partner()
+}
+
 func (s *Session) job(arm string, sc scenarios.Scenario, rates []float64) measure.Job {
 	s.runs++
 	return measure.Job{
 		Arm: arm, Run: s.firstRun + s.runs, Scenario: sc, LineRate: rates, Truesize: s.known.Truesize,
-		Slaves: s.place.Slaves()[:sc.Topology.Slaves.Count],
+		Slaves: s.place.Slaves()[:sc.Topology.Slaves.Count], Partner: s.partner(sc),
 	}
 }

@@ -22,8 +22,8 @@ import (
 type Options struct {
 	Scenario scenarios.Scenario // validated
 	Set      []string           // the --set assignments already applied to it, for the record
-	Testbed  string             // vm or auto; empty is auto
-	Kernel   string             // a .deb, a bzImage, a built tree, deb:PACKAGE, host
+	Testbed  string             // vm, netns or auto; empty is auto
+	Kernel   string             // a .deb, a bzImage, a built tree, deb:PACKAGE, host; empty: DefaultKernel, where a guest is booted
 	// ModulesDir holds the modules of a bare bzImage.
 	ModulesDir string
 	// Modules put a file in place of a module of the kernel's: NAME: FILE.
@@ -59,61 +59,30 @@ func Open(ctx context.Context, options Options) (*Session, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
-	if options.Kernel == "" {
-		options.Kernel = DefaultKernel
-	}
-	bed, why, err := chooseTestbed(options.Testbed)
+	bed, why, err := chooseTestbed(ctx, options, testbed.NetnsUsable)
 	if err != nil {
 		return nil, err
+	}
+	if bed == testbedVM && options.Kernel == "" {
+		options.Kernel = DefaultKernel
 	}
 	s := &Session{options: options, firstRun: rand.Uint32() &^ 0xffff, config: result.Config{
 		Scenario: options.Scenario, Set: options.Set, Testbed: bed, TestbedWhy: why, Kernel: options.Kernel,
 		Modules: options.Modules, NoControl: options.NoControl,
 	}}
-	s.place, err = testbed.OpenVM(ctx, testbed.Options{
-		Kernel: options.Kernel, ModulesDir: options.ModulesDir, Modules: options.Modules, QEMU: options.QEMU,
-		Pcap: options.Pcap, NICs: options.Scenario.Topology.Slaves.Count,
-		LinkSpeed: linkSpeed(options.Scenario), Qdiscs: qdiscs(options.Scenario), Progress: options.Progress,
-	})
+	s.place, err = beds[bed](ctx, bedOptions(options))
 	if err != nil {
 		return s, fromPlace(err)
 	}
 	return s, s.settle(ctx)
 }
 
-// linkSpeed is what the NICs claim: 802.3ad takes no slave of unknown speed (bond_3ad.c, __get_link_speed).
-func linkSpeed(sc scenarios.Scenario) int {
-	if sc.Topology.Bond.Mode == "802.3ad" {
-		return 10000
-	}
-	return 0
-}
-
-// qdiscs are the kinds the arms give their slaves.
-func qdiscs(sc scenarios.Scenario) []string {
-	kinds := []string{sc.Topology.Slaves.Qdisc}
-	if control, err := sc.ControlArm(); err == nil {
-		kinds = append(kinds, control.Topology.Slaves.Qdisc)
-	}
-	return kinds
-}
-
 func (s *Session) settle(ctx context.Context) error {
 	if err := s.probe(ctx); err != nil {
 		return err
 	}
+	s.config.Scenario = s.settleSenders(s.config.Scenario)
 	return s.settleLineRate(ctx)
-}
-
-// chooseTestbed names the testbed and says why.
-func chooseTestbed(asked string) (bed, why string, err error) {
-	switch asked {
-	case "vm":
-		return "vm", "asked for", nil
-	case "", "auto":
-		return "vm", "auto: the one testbed of this version", nil
-	}
-	return "", "", &UsageError{Err: fmt.Errorf("--testbed %s: no such testbed in this version; it has vm, and auto, which is vm", asked)}
 }
 
 // Close takes the place down. A session whose Open failed may be closed, too.
@@ -166,7 +135,7 @@ func Run(ctx context.Context, options Options) (r result.Result, err error) {
 	if err != nil && !errors.As(err, &kernel) {
 		return result.Result{}, err
 	}
-	e := &experiment{session: s, test: result.Arm{Name: result.ArmTest, Scenario: options.Scenario}}
+	e := &experiment{session: s, test: result.Arm{Name: result.ArmTest, Scenario: s.config.Scenario}}
 	if kernel != nil {
 		s.ready(e.test.Preflight)
 		e.fail(&e.test, kernel)
@@ -243,6 +212,7 @@ func (e *experiment) measureControl(ctx context.Context) error {
 // controlScenario is the scenario's own control or, where the kernel has no netem, the weaker one.
 func (e *experiment) controlScenario() (scenarios.Scenario, error) {
 	sc, err := e.session.config.Scenario.ControlArm()
+	sc = e.session.settleSenders(sc)
 	if err != nil || sc.Orphan != scenarios.OrphanNetem || !e.session.place.Lacks("sch_netem") {
 		return sc, err
 	}

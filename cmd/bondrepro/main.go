@@ -12,6 +12,7 @@ import (
 
 	"bondrepro/internal/exitcode"
 	"bondrepro/internal/guest"
+	"bondrepro/internal/netns"
 
 	"github.com/spf13/cobra"
 )
@@ -23,6 +24,9 @@ func main() {
 	exitcode.Guard()
 	if guest.Booted() {
 		guest.Main(guest.Handlers())
+	}
+	if netns.Child() {
+		netns.Main()
 	}
 	ctx, stop := exitcode.Signals(context.Background())
 	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)

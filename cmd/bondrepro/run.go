@@ -40,7 +40,8 @@ func newRun(verdict *int) *cobra.Command {
 		Short: "Measure a scenario and judge it",
 		Long: `Measure a scenario (a name of 'bondrepro list', or a YAML file) and judge it.
 
-The kernel under test boots in QEMU; nothing on this machine is changed and no root is needed.
+The kernel under test boots in QEMU (--testbed vm), or is the running one, in namespaces of its own (--testbed netns).
+Either way nothing on this machine is changed and no root is needed. What names a kernel or a module is for a guest.
 
 ` + exitCodes,
 		Example: `  bondrepro run bond-multicast-tx
@@ -63,11 +64,11 @@ The kernel under test boots in QEMU; nothing on this machine is changed and no r
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Testbed, "testbed", "auto", "where to measure: auto or vm")
-	f.StringVar(&o.Kernel, "kernel", reproducer.DefaultKernel, "kernel to boot: a .deb, a bzImage, a built kernel tree, deb:PACKAGE (fetched by apt-get), or host")
+	f.StringVar(&o.Testbed, "testbed", "auto", "where to measure: vm (a guest), netns (the running kernel), auto (netns where the running kernel can, else vm)")
+	f.StringVar(&o.Kernel, "kernel", "", "kernel to boot in a guest: a .deb, a bzImage, a built kernel tree, deb:PACKAGE (fetched by apt-get), or host (default "+reproducer.DefaultKernel+")")
 	f.StringVar(&o.ModulesDir, "modules", "", "folder with the modules of a bzImage")
 	f.StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the kernel's own (repeatable)")
-	f.StringVar(&o.QEMU, "qemu", "qemu-system-x86_64", "QEMU program")
+	f.StringVar(&o.QEMU, "qemu", "", "QEMU program (default qemu-system-x86_64)")
 	f.StringVar(&o.Pcap, "pcap", "", "write every frame at the wire to this file")
 	f.StringArrayVar(&sets, "set", nil, "PATH=VALUE: set a field of the scenario (repeatable)")
 	f.BoolVar(&o.NoControl, "no-control", false, "leave out the positive control")

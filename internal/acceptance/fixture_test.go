@@ -33,7 +33,8 @@ var (
 
 const bondingFile = "kernel/drivers/net/bonding/bonding.ko"
 
-// unpack lays the kernel package open, takes one module file away and adds lines to modules.builtin.
+// unpack lays the kernel package open, takes one module file away (none, when it is empty) and adds lines to
+// modules.builtin.
 func unpack(without, builtin string) (kernelTree, error) {
 	root, err := os.MkdirTemp("", "brk")
 	if err != nil {
@@ -49,6 +50,9 @@ func unpack(without, builtin string) (kernelTree, error) {
 		return kernelTree{}, fmt.Errorf("%s holds images %v and module folders %v, want one of each", kernelDeb, images, modules)
 	}
 	tree := kernelTree{images[0], modules[0]}
+	if without == "" {
+		return tree, nil
+	}
 	files, err := filepath.Glob(filepath.Join(tree.modules, without) + "*") // perhaps compressed
 	if err != nil || len(files) != 1 {
 		return tree, fmt.Errorf("%s: %s is %v, want one file (%v)", kernelDeb, without, files, err)

@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,9 +14,10 @@ import (
 	"bondrepro/reproducer/result"
 )
 
-// kernelCase is one boot of a kernel by `bondrepro run bond-multicast-tx`.
+// kernelCase is one boot of a kernel by `bondrepro run SCENARIO`.
 type kernelCase struct {
-	name string
+	name     string
+	scenario string // empty: bond-multicast-tx
 	// mutant is the fault in the bonding.ko given with --module; empty for none.
 	mutant string
 	// kernel gives --kernel and what belongs to it; nil stands for BONDREPRO_KERNEL.
@@ -167,7 +169,7 @@ func (c *kernelCase) run(t *testing.T) (wall time.Duration) {
 
 // arguments are the whole command line.
 func (c *kernelCase) arguments(t *testing.T, file string) []string {
-	args := []string{"run", "bond-multicast-tx", "--testbed", "vm", "-o", file}
+	args := []string{"run", cmp.Or(c.scenario, "bond-multicast-tx"), "--testbed", "vm", "-o", file}
 	if c.kernel != nil {
 		args = append(args, c.kernel(t)...)
 	} else {

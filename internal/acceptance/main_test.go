@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"bondrepro/internal/guest"
 )
 
 // The environment that make sets; see the package's comment.
@@ -22,6 +24,9 @@ var binary, _ = filepath.Abs("../../bin/bondrepro")
 var report soak
 
 func TestMain(m *testing.M) {
+	if guest.Booted() { // see netns_test.go
+		guest.Main(guest.Handlers())
+	}
 	if wanted {
 		for what, path := range map[string]string{"the command": binary, "BONDREPRO_KERNEL": kernelDeb, "BONDREPRO_MUTANTS": mutants} {
 			if _, err := os.Stat(path); err != nil {

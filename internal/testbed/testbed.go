@@ -40,6 +40,7 @@ type Options struct {
 	Pcap       string            // file for every frame at the wire; empty: none
 	NICs       int               // slaves
 	Queues     int               // TX queues of each; 0 stands for 1
+	IPv6       bool              // an arm sends IPv6
 	Partner    bool              // a second bond is cabled to the slaves: 802.3ad
 	LinkSpeed  int               // Mbit/s that the NICs claim; 0: none, which 802.3ad does not take
 	Qdiscs     []string          // of the slaves, so that their modules are there

@@ -1,0 +1,85 @@
+package reproducer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"bondrepro/internal/testbed"
+	"bondrepro/scenarios"
+)
+
+// The testbeds by name.
+const (
+	testbedAuto  = "auto"
+	testbedVM    = "vm"
+	testbedNetns = "netns"
+)
+
+// beds are how a testbed is opened, by its name.
+var beds = map[string]func(context.Context, testbed.Options) (testbed.Testbed, error){
+	testbedVM:    testbed.OpenVM,
+	testbedNetns: testbed.OpenNetns,
+}
+
+// chooseTestbed names the testbed and says why. usable tells whether netns can be had: nil, or a sentence.
+func chooseTestbed(ctx context.Context, o Options, usable func(context.Context) error) (bed, why string, err error) {
+	asked := cmp.Or(o.Testbed, testbedAuto)
+	if _, known := beds[asked]; known {
+		return asked, "asked for", nil
+	}
+	if asked != testbedAuto {
+		return "", "", &UsageError{Err: fmt.Errorf("--testbed %s: no such testbed in this version; it has vm (a guest in QEMU), netns (namespaces on the running kernel), and auto, which is netns where the running kernel can, else vm", asked)}
+	}
+	if named := o.namesGuest(); named != "" {
+		return testbedVM, "auto: " + named + " is for a guest", nil
+	}
+	if err := usable(ctx); err != nil {
+		if ctx.Err() != nil {
+			return "", "", context.Cause(ctx)
+		}
+		return testbedVM, fmt.Sprintf("auto: %v, so a guest is booted", err), nil
+	}
+	return testbedNetns, "auto: the running kernel can make the bond", nil
+}
+
+// namesGuest is the first option that only a guest can honour; empty when there is none.
+func (o Options) namesGuest() string {
+	for _, x := range []struct {
+		flag  string
+		given bool
+	}{
+		{"--kernel", o.Kernel != ""}, {"--modules", o.ModulesDir != ""}, {"--module", len(o.Modules) > 0},
+		{"--qemu", o.QEMU != ""}, {"--pcap", o.Pcap != ""},
+	} {
+		if x.given {
+			return x.flag
+		}
+	}
+	return ""
+}
+
+// bedOptions are what a testbed needs to know.
+func bedOptions(o Options) testbed.Options {
+	t := testbed.Options{
+		Kernel: o.Kernel, ModulesDir: o.ModulesDir, Modules: o.Modules, QEMU: o.QEMU, Pcap: o.Pcap,
+		NICs: o.Scenario.Topology.Slaves.Count, Queues: o.Scenario.Topology.Slaves.Queues, Progress: o.Progress,
+	}
+	arms := []scenarios.Scenario{o.Scenario}
+	if control, err := o.Scenario.ControlArm(); err == nil {
+		arms = append(arms, control)
+	}
+	for _, arm := range arms {
+		t.Qdiscs = append(t.Qdiscs, arm.Topology.Slaves.Qdisc)
+		t.IPv6 = t.IPv6 || arm.Traffic.IPv6()
+		if isLACP(arm) {
+			t.Partner, t.LinkSpeed = true, lacpSpeed
+		}
+	}
+	return t
+}
+
+// lacpSpeed is what the NICs claim in 802.3ad, Mbit/s: it takes no slave of unknown speed (bond_3ad.c, __get_link_speed).
+const lacpSpeed = 10000
+
+func isLACP(sc scenarios.Scenario) bool { return sc.Topology.Bond.Mode == "802.3ad" }

@@ -1,0 +1,76 @@
+package reproducer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"bondrepro/scenarios"
+)
+
+func TestChooseTestbed(t *testing.T) {
+	can := func(context.Context) error { return nil }
+	cannot := func(context.Context) error { return errors.New("this kernel (6.18.0) has no bonding") }
+	never := func(context.Context) error { t.Error("the running kernel was tried"); return nil }
+	for _, c := range []struct {
+		name    string
+		options Options
+		usable  func(context.Context) error
+		bed     string
+		why     string
+	}{
+		{"nothing asked, the kernel can", Options{}, can, "netns", "auto: the running kernel can make the bond"},
+		{"auto, the kernel can't", Options{Testbed: "auto"}, cannot, "vm", "auto: this kernel (6.18.0) has no bonding, so a guest is booted"},
+		{"vm", Options{Testbed: "vm"}, never, "vm", "asked for"},
+		{"netns", Options{Testbed: "netns"}, never, "netns", "asked for"},
+		{"a kernel is named", Options{Kernel: "bzImage"}, never, "vm", "auto: --kernel is for a guest"},
+		{"a module is named", Options{Modules: map[string]string{"bonding": "bonding.ko"}}, never, "vm", "auto: --module is for a guest"},
+		{"modules are named", Options{ModulesDir: "DIR"}, never, "vm", "auto: --modules is for a guest"},
+		{"a QEMU is named", Options{QEMU: "qemu"}, never, "vm", "auto: --qemu is for a guest"},
+		{"frames are wanted", Options{Pcap: "wire.pcapng"}, never, "vm", "auto: --pcap is for a guest"},
+	} {
+		bed, why, err := chooseTestbed(t.Context(), c.options, c.usable)
+		if err != nil || bed != c.bed || why != c.why {
+			t.Errorf("%s: %s (%s), %v; want %s (%s)", c.name, bed, why, err, c.bed, c.why)
+		}
+	}
+	_, _, err := chooseTestbed(t.Context(), Options{Testbed: "moon"}, never)
+	var usage *UsageError
+	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "moon") {
+		t.Errorf("an unknown testbed: %v, want a usage error that names it", err)
+	}
+}
+
+// What the arms need together: a control in another mode has its needs, too.
+func TestBedOptionsCoverBothArms(t *testing.T) {
+	sc := scenarios.Default()
+	o := bedOptions(Options{Scenario: sc})
+	if o.NICs != 2 || o.Queues != 1 || o.Partner || o.LinkSpeed != 0 || o.IPv6 {
+		t.Errorf("the default needs %+v", o)
+	}
+	sc.Control = map[string]any{"topology.bond.mode": "802.3ad", "topology.slaves.qdisc": "fq", "traffic.groups": []any{"ff0e::1"}}
+	o = bedOptions(Options{Scenario: sc})
+	if !o.Partner || o.LinkSpeed == 0 || !o.IPv6 || len(o.Qdiscs) != 2 || o.Qdiscs[1] != "fq" {
+		t.Errorf("with a control in 802.3ad, fq and IPv6: %+v", o)
+	}
+}
+
+func TestAutoSenders(t *testing.T) {
+	p := &place{}
+	s := experimentAt(t, p).session // truesize 8448, ring 256
+	sc := scenarios.Default()
+	sc.Traffic.Senders = scenarios.AutoSenders
+	if got := s.settleSenders(sc).Traffic.Senders; got != 48 || s.Preflight(s.settleSenders(sc)).Exceeds {
+		t.Errorf("%d senders, want 48: 1256 packets of room, 26 each", got)
+	}
+	sc.Traffic.Senders = 49
+	if got := s.settleSenders(sc).Traffic.Senders; got != 49 || !s.Preflight(sc).Exceeds {
+		t.Errorf("%d senders, want the 49 that were asked for, which do not fit", got)
+	}
+	sc.Traffic.Senders, sc.Topology.Slaves.TxQueueLen = scenarios.AutoSenders, 1
+	s.known.Slaves = nil // no ring
+	if got := s.settleSenders(sc).Traffic.Senders; got != 1 {
+		t.Errorf("%d senders where not even one fits, want 1", got)
+	}
+}
