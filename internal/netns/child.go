@@ -17,10 +17,8 @@ import (
 )
 
 const (
-	// childVariable marks the child, and says how it was made.
+	// childVariable marks the child.
 	childVariable = "BONDREPRO_NETNS"
-	asRoot        = "root"
-	asUser        = "user" // in a user namespace
 	// channelFD is the child's end of the channel: the first of os/exec's ExtraFiles.
 	channelFD = 3
 )
@@ -31,7 +29,7 @@ func Child() bool { return os.Getenv(childVariable) != "" }
 // Main runs the child and never returns. Call it early in main: the process is in its private namespace already.
 func Main() {
 	debug.SetTraceback("crash") // a panic must not look like anything else
-	c := &child{rootless: os.Getenv(childVariable) == asUser}
+	c := &child{}
 	if err := c.run(); err != nil {
 		c.end(err)
 	}
@@ -40,10 +38,9 @@ func Main() {
 
 // child is the process in the namespaces.
 type child struct {
-	rootless bool
-	pairs    []pair
-	far      *far
-	ends     []int // ifindex of each pair's far end
+	pairs []pair
+	far   *far
+	ends  []int // ifindex of each pair's far end
 }
 
 // end ends the process, and with it all that it made; the parent reports what is written here.
@@ -126,8 +123,8 @@ func (c *child) setup(body json.RawMessage) (f facts, err error) {
 	if err := json.Unmarshal(body, &config); err != nil {
 		return f, err
 	}
-	if f, err = c.build(config); err != nil && c.rootless && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES)) {
-		err = fmt.Errorf("%w (the user namespace has no rights: %s)", err, rootlessAdvice)
+	if f, err = c.build(config); err != nil {
+		err = fmt.Errorf("%w%s", err, advice(err))
 	}
 	return f, err
 }

@@ -52,9 +52,12 @@ type SetupError struct{ Text string }
 
 func (e *SetupError) Error() string { return e.Text }
 
-// rootlessAdvice is what forbids a user network namespaces: sysctls (the second one is of Debian's kernels), or
-// AppArmor, which makes them and then takes their rights away (Ubuntu, apparmor_restrict_unprivileged_userns).
-const rootlessAdvice = "sysctl user.max_user_namespaces=0, sysctl kernel.unprivileged_userns_clone=0, AppArmor or a container's seccomp filter forbid them; root needs none"
+// What forbids namespaces, and with which errno (clone(2), user_namespaces(7)). AppArmor may also let them be made and
+// take their rights away (Ubuntu, kernel.apparmor_restrict_unprivileged_userns).
+const (
+	countAdvice  = "sysctl user.max_user_namespaces or user.max_net_namespaces allows no more of them"
+	rightsAdvice = "sysctl kernel.unprivileged_userns_clone=0, AppArmor or a container's seccomp filter forbids it to this user; root in no container may"
+)
 
 // refusedClone explains that no process could be started in new namespaces.
 func refusedClone(err error, rootless bool) error {
@@ -63,14 +66,21 @@ func refusedClone(err error, rootless bool) error {
 		err = e.Err // without the name of the program, which is always this one
 	}
 	what := "make a network namespace"
-	advice := ""
 	if rootless {
 		what = "make a user and a network namespace"
-		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ENOSPC) {
-			advice = " (" + rootlessAdvice + ")"
-		}
 	}
-	return &SetupError{Text: fmt.Sprintf("%s: %v%s", what, err, advice)}
+	return &SetupError{Text: fmt.Sprintf("%s: %v%s", what, err, advice(err))}
+}
+
+// advice is what to do about an errno, in parentheses; empty where nothing is known.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return " (" + countAdvice + ")"
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
+		return " (" + rightsAdvice + ")"
+	}
+	return ""
 }
 
 // refused is a call that the kernel refused while the place was made.

@@ -64,19 +64,19 @@ func Start(ctx context.Context, config Config) (*Place, error) {
 // startChild tries a network namespace first where root may have the right to make one.
 func startChild(ctx context.Context) (*osrun.Process, net.Conn, error) {
 	if os.Geteuid() == 0 {
-		process, channel, err := start(ctx, asRoot, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET})
+		process, channel, err := start(ctx, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET})
 		if !errors.Is(err, syscall.EPERM) {
 			return process, channel, err
 		}
 	}
-	return start(ctx, asUser, &syscall.SysProcAttr{
+	return start(ctx, &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
 	})
 }
 
-func start(ctx context.Context, as string, attr *syscall.SysProcAttr) (*osrun.Process, net.Conn, error) {
+func start(ctx context.Context, attr *syscall.SysProcAttr) (*osrun.Process, net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -86,11 +86,11 @@ func start(ctx context.Context, as string, attr *syscall.SysProcAttr) (*osrun.Pr
 	}
 	process, err := osrun.Start(context.WithoutCancel(ctx), osrun.Cmd{
 		Path: "/proc/self/exe", Args: []string{"netns"}, // the argument is for those who read ps
-		Env: append(os.Environ(), childVariable+"="+as), ExtraFiles: []*os.File{theirs}, Attr: attr,
+		Env: append(os.Environ(), childVariable+"=1"), ExtraFiles: []*os.File{theirs}, Attr: attr,
 	})
 	closed := theirs.Close()
 	if err != nil {
-		return nil, nil, errors.Join(refusedClone(err, as == asUser), closed, ours.Close())
+		return nil, nil, errors.Join(refusedClone(err, attr.Cloneflags&syscall.CLONE_NEWUSER != 0), closed, ours.Close())
 	}
 	return process, ours, nil
 }

@@ -24,6 +24,9 @@ func TestAsNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("becomes nobody, which needs root; the other tests ran without")
 	}
+	if why := forbidden(); why != "" {
+		t.Skip("this machine forbids users namespaces: " + why)
+	}
 	out, err := osrun.Run(t.Context(), osrun.Cmd{
 		Path: "/proc/self/exe", Timeout: 2 * limit, Dir: "/",
 		Args: []string{"-test.v", "-test.run", "^(TestEveryThread|TestNothingIsLeft|TestAKilled|TestAPanic|TestACancelled|TestSIGKILL|TestNobody)"},
@@ -33,6 +36,18 @@ func TestAsNobody(t *testing.T) {
 	if err != nil || !strings.Contains(string(out.Stdout), "--- PASS: TestNobodyIsRootInside") {
 		t.Errorf("%v\n%s", err, out.Stdout)
 	}
+}
+
+// forbidden names the sysctl that keeps users from making namespaces; empty when none does.
+func forbidden() string {
+	for name, forbids := range map[string]string{
+		"user/max_user_namespaces": "0", "kernel/unprivileged_userns_clone": "0", "kernel/apparmor_restrict_unprivileged_userns": "1",
+	} {
+		if b, err := os.ReadFile("/proc/sys/" + name); err == nil && strings.TrimSpace(string(b)) == forbids {
+			return name + "=" + forbids
+		}
+	}
+	return ""
 }
 
 // In its user namespace nobody is root, and is told what forbids it where it can't be.
