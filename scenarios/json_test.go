@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -95,8 +96,12 @@ func TestJSONRefuses(t *testing.T) {
 		`{"traffic": {"groups": {"first": "ff05::1"}}}`: `count is 0`,
 	} {
 		s := Default()
-		if err := json.Unmarshal([]byte(src), &s); err == nil || !strings.Contains(err.Error(), want) {
+		err := json.Unmarshal([]byte(src), &s)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", src, err, want)
+		}
+		if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) {
+			t.Errorf("%s: %v holds an offset that is not one into the whole file", src, err)
 		}
 	}
 }
