@@ -52,19 +52,14 @@ func stalled(f *facts, _ result.Oracle, _ balance) (result.Finding, result.Cause
 		if len(ss) == 0 || f.slowForBursts(i) {
 			continue
 		}
-		times, first := 0, -1
 		for k := 1; k < len(ss); k++ { // one poll may fall between two frames of a slow line
-			if ss[k].poll == ss[k-1].poll+1 && ss[k].burst == ss[k-1].burst && !f.ringBusy(i, ss[k].poll) {
-				times++
-				if first < 0 {
-					first = ss[k].poll
-				}
+			poll := ss[k].poll
+			if poll != ss[k-1].poll+1 || ss[k].burst != ss[k-1].burst || f.ringBusy(i, poll) {
+				continue
 			}
-		}
-		if times > 0 {
 			s := &f.rec.Series
-			return finding(result.StuckQueue, fmt.Sprintf("%d polls found %s idle with packets in its queue, first at %.0f ms: %d packets, and none left it for %.0f ms",
-				times, f.name(i), s.AtMS[first], s.Slaves[i].Qlen[first], s.AtMS[first]-s.AtMS[first-2])), result.CauseKernel, true
+			return finding(result.StuckQueue, fmt.Sprintf("%d polls found packets in the queue of %s with nothing leaving it, first two in a row at %.0f ms: %d packets, and none left for %.0f ms",
+				len(ss), f.name(i), s.AtMS[poll], s.Slaves[i].Qlen[poll], s.AtMS[poll]-s.AtMS[poll-2])), result.CauseKernel, true
 		}
 	}
 	return result.Finding{}, "", false

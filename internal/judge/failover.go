@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 
 	"bondrepro/reproducer/result"
@@ -97,7 +98,7 @@ func (f *facts) cameBack() (float64, bool) {
 // and the events of them come in the same order.
 func (f *facts) setUpAgain() (slave int, atMS float64, ok bool) {
 	faults := slices.Clone(f.sc.Faults)
-	slices.SortStableFunc(faults, func(a, b scenarios.Fault) int { return int(a.At - b.At) })
+	slices.SortStableFunc(faults, func(a, b scenarios.Fault) int { return cmp.Compare(a.At, b.At) })
 	for i, down := range faults {
 		if down.SlaveDown == nil || *down.SlaveDown >= len(f.slaves) {
 			continue

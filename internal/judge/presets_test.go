@@ -68,7 +68,7 @@ var presetCases = []struct {
 	// Stuck queue.
 	{name: "bursts that drain", plan: bursting, want: want{verdict: result.Good, code: result.ExpectationsHold}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
 	{name: "a queue stuck between bursts", plan: bursting, spoil: wedge(103, 104), // 1030 and 1040 ms: 30 and 40 ms after a burst
-		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.StuckQueue, text: "1 polls found eth0 idle with packets in its queue, first at 1040 ms: 7 packets, and none left it for 20 ms"},
+		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.StuckQueue, text: "2 polls found packets in the queue of eth0 with nothing leaving it, first two in a row at 1040 ms: 7 packets, and none left for 20 ms"},
 		metrics: map[string]float64{"slaves.qdisc.stuck": 2}},
 	{name: "one poll that sees a queue wait is not a stuck one", plan: func() *plan { p := bursting(); p.sc.Expect = nil; return p }, spoil: wedge(103, 103),
 		want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 1}},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,11 +33,15 @@ func Header(cfg result.Config, host result.Host, guest *result.Guest, pf result.
 	line("testbed", because(cfg.Testbed, cfg.TestbedWhy))
 	line("machine", machineText(host, guest))
 	line("bond", bondText(sc.Topology))
-	line("slaves", fmt.Sprintf("%d × %s, txqueuelen %d, ring %d", sc.Topology.Slaves.Count, sc.Topology.Slaves.Qdisc, sc.Topology.Slaves.TxQueueLen, pf.Ring))
+	line("slaves", slavesText(sc.Topology.Slaves, pf))
 	line("line rate", because(lineRates(cfg.LineRate), cfg.LineRateWhy))
 	line("senders", sendersText(sc.Traffic))
+	line("burst", burstText(sc.Traffic.Burst))
+	line("join", joinText(sc.Traffic))
 	line("socket", socketText(sc.Traffic.Socket))
 	line("orphan", orphanText(sc.Orphan))
+	line("faults", faultsText(sc.Faults))
+	line("accept", acceptText(sc.Accept))
 	line("preflight", preflightText(pf))
 	line("control", controlText(cfg))
 	return b.String()
@@ -108,7 +113,7 @@ func bondText(t scenarios.Topology) string {
 		option("downdelay", o.Downdelay) + option("resend_igmp", o.ResendIGMP) + option("num_grat_arp", o.NumGratARP) +
 		option("all_slaves_active", o.AllSlavesActive) + option("packets_per_slave", o.PacketsPerSlave) +
 		option("tlb_dynamic_lb", o.TLBDynamicLB) + option("fail_over_mac", o.FailOverMAC) + option("lacp_rate", o.LACPRate) +
-		option("min_links", o.MinLinks)
+		option("min_links", o.MinLinks) + option("primary", o.Primary)
 	return fmt.Sprintf("%s, mtu %d", s, t.MTU)
 }
 
@@ -143,7 +148,67 @@ func sendersText(t scenarios.Traffic) string {
 		to = fmt.Sprintf("%d groups from %s", n, t.Groups[0])
 	}
 	return fmt.Sprintf("%s of %d-byte payloads to %s port %d, %v, for %v (warm-up %v), %s a system call",
-		plural(int(t.Senders), "sender"), t.Payload, to, t.Port, t.Rate, t.Duration, t.Warmup, plural(t.Batch, "send"))
+		sendersCount(t.Senders), t.Payload, to, t.Port, t.Rate, t.Duration, t.Warmup, plural(t.Batch, "send"))
+}
+
+// sendersCount is settled before a header is printed, but for a kernel that did not come up.
+func sendersCount(n scenarios.Senders) string {
+	if n == scenarios.AutoSenders {
+		return "as many senders as the queue holds (auto)"
+	}
+	return plural(int(n), "sender")
+}
+
+// slavesText tells of TX queues only where there are several.
+func slavesText(s scenarios.Slaves, pf result.Preflight) string {
+	text := fmt.Sprintf("%d × %s, txqueuelen %d, ring %d", s.Count, s.Qdisc, s.TxQueueLen, pf.Ring)
+	if s.Queues > 1 {
+		text += fmt.Sprintf(", %d TX queues each, under mq", s.Queues)
+	}
+	return text
+}
+
+func burstText(b scenarios.Burst) string {
+	if b.Packets == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of each sender, all together, every %v; silence in between", plural(b.Packets, "packet"), b.Every)
+}
+
+func joinText(t scenarios.Traffic) string {
+	if !t.Join {
+		return ""
+	}
+	return "the sending side is a member of the groups, too, so that the bond has memberships to report"
+}
+
+// faultsText lists what is done to a run on purpose, in order.
+func faultsText(faults []scenarios.Fault) string {
+	faults = slices.Clone(faults)
+	slices.SortStableFunc(faults, func(a, b scenarios.Fault) int { return cmp.Compare(a.At, b.At) })
+	var parts []string
+	for _, f := range faults {
+		for _, x := range []struct {
+			name  string
+			slave *int
+		}{{"slave_down", f.SlaveDown}, {"slave_up", f.SlaveUp}, {"replace_qdisc", f.ReplaceQdisc}, {"bypass_bond", f.BypassBond}} {
+			if x.slave != nil {
+				parts = append(parts, fmt.Sprintf("at %v %s %d", f.At, x.name, *x.slave))
+			}
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func acceptText(codes []string) string {
+	var parts []string
+	for _, c := range codes {
+		parts = append(parts, because(c, result.Diagnoses[c].Title))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + ": provoked on purpose, and no reason for BAD"
 }
 
 // socketText leaves out what is off.

@@ -100,11 +100,26 @@ func TestHeaderOptions(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	for _, unwanted := range []string{"tx_timestamping", "gso", "orphan", "priority", "<nil>"} {
+	for _, unwanted := range []string{"tx_timestamping", "gso", "orphan", "priority", "<nil>", "burst", "join", "faults", "accept", "primary", "TX queues"} {
 		if strings.Contains(text, unwanted) {
 			t.Errorf("%q in\n%s", unwanted, text)
 		}
 	}
+	one, sc := 1, &cfg.Scenario
+	sc.Topology.Bond.Primary, sc.Topology.Slaves.Queues = &one, 4
+	sc.Traffic.Burst.Packets, sc.Traffic.Join, sc.Traffic.Senders = 1, true, scenarios.AutoSenders
+	sc.Accept = []string{result.LostUncounted}
+	sc.Faults = []scenarios.Fault{{At: scenarios.Duration(2e9), SlaveUp: &one}, {At: scenarios.Duration(1e9), SlaveDown: &one}}
+	text = Header(cfg, host, nil, result.Preflight{})
+	for _, want := range []string{
+		", primary 1, mtu 9000", "4 TX queues each, under mq", "burst      1 packet of each sender, all together, every 50ms", "join       the sending side is a member",
+		"faults     at 1s slave_down 1, at 2s slave_up 1", "accept     lost-uncounted (packets lost, counted nowhere)", "(auto) of 4000-byte",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	sc.Traffic.Senders = 1
 	s := &cfg.Scenario.Traffic.Socket
 	s.TxTimestamping, s.SndBufForce, s.Blocking, s.GSO, s.Priority = true, 64<<20, false, 16, 6
 	cfg.Scenario.Orphan = "netem"

@@ -15,34 +15,64 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 type row struct {
 	label string
 	value func(*result.RunJudgement) string
+	// when tells of one arm whether the row is worth its place; nil: always.
+	when func(*result.RunJudgement) bool
+}
+
+// nonzero shows a row where its metric is there and not 0.
+func nonzero(name string) func(*result.RunJudgement) bool {
+	return func(j *result.RunJudgement) bool { return j.Metrics[name] != 0 }
+}
+
+// faulted shows a row where a fault was made: only then is there anything after the first.
+func faulted(j *result.RunJudgement) bool {
+	_, ok := j.Metrics["failover.arp"]
+	return ok
+}
+
+// in tells whether a row shows in a table of these arms.
+func (r row) in(arms []shown) bool {
+	return r.when == nil || slices.ContainsFunc(arms, func(a shown) bool { return r.when(&a.run.Judgement) })
 }
 
 // rows of the table, in order.
 var rows = []row{
-	{"offered, packets", metric("offered")},
-	{"  refused by the send buffer (EAGAIN)", metric("eagain")},
-	{"  told of a drop (ENOBUFS)", metric("enobufs")},
-	{"into the bond", metric("into")},
-	{"sent by the slaves' qdiscs", metric("slaves.qdisc.sent")},
-	{"dropped by the slaves' qdiscs", metric("slaves.qdisc.dropped")},
-	{"requeues", metric("slaves.qdisc.requeues")},
-	{"overlimits", metric("slaves.qdisc.overlimits")},
-	{"greatest backlog of a slave, packets", metric("slaves.qdisc.max_qlen")},
-	{"greatest backlog of a slave, bytes", metric("slaves.qdisc.max_backlog")},
-	{"greatest outq of a socket, bytes", metric("outq.max")},
-	{"in flight, packets (median)", oracle(func(o result.Oracle) float64 { return o.InFlight })},
-	{"  uncharged (median)", oracle(func(o result.Oracle) float64 { return o.Median })},
-	{"blocked in send", share("blocked.share")},
-	{"achieved rate", rate("rate.achieved")},
-	{"line rate", rate("rate.line")},
-	{"frames at the wire", metric("wire.frames")},
-	{"ledger's remainder", metric("ledger.remainder")},
+	{"offered, packets", metric("offered"), nil},
+	{"  refused by the send buffer (EAGAIN)", metric("eagain"), nil},
+	{"  told of a drop (ENOBUFS)", metric("enobufs"), nil},
+	{"into the bond", metric("into"), nil},
+	{"sent by the slaves' qdiscs", metric("slaves.qdisc.sent"), nil},
+	{"dropped by the slaves' qdiscs", metric("slaves.qdisc.dropped"), nil},
+	{"requeues", metric("slaves.qdisc.requeues"), nil},
+	{"overlimits", metric("slaves.qdisc.overlimits"), nil},
+	{"greatest backlog of a slave, packets", metric("slaves.qdisc.max_qlen"), nil},
+	{"greatest backlog of a slave, bytes", metric("slaves.qdisc.max_backlog"), nil},
+	{"greatest outq of a socket, bytes", metric("outq.max"), nil},
+	{"in flight, packets (median)", oracle(func(o result.Oracle) float64 { return o.InFlight }), nil},
+	{"  uncharged (median)", oracle(func(o result.Oracle) float64 { return o.Median }), nil},
+	{"blocked in send", share("blocked.share"), nil},
+	{"achieved rate", rate("rate.achieved"), nil},
+	{"line rate", rate("rate.line"), nil},
+	{"frames at the wire", metric("wire.frames"), nil},
+	{"  overflowed in a receiver", metric("wire.overflow"), nonzero("wire.overflow")},
+	{"  after a later one of their flow", metric("wire.crossed"), nonzero("wire.crossed")},
+	{"flows on a slave that was not predicted", metric("flows.mispredicted"), nonzero("flows.mispredicted")},
+	{"polls that found a queue stuck", metric("slaves.qdisc.stuck"), nonzero("slaves.qdisc.stuck")},
+	{"longest silence, ms", rounded("failover.gap"), faulted},
+	{"ARP frames after the fault", metric("failover.arp"), faulted},
+	{"IGMP frames on new lines after it", metric("failover.igmp"), faulted},
+	{"share back on the slave set up again", share("failover.back"), faulted},
+	{"ledger's remainder", metric("ledger.remainder"), nil},
 }
 
 const absent = "-"
 
 func metric(name string) func(*result.RunJudgement) string {
 	return formatted(name, number)
+}
+
+func rounded(name string) func(*result.RunJudgement) string {
+	return formatted(name, func(v float64) string { return fmt.Sprintf("%.0f", v) })
 }
 
 func rate(name string) func(*result.RunJudgement) string { return formatted(name, result.BitRate) }
@@ -79,6 +109,9 @@ func table(b *strings.Builder, arms []shown) {
 	}
 	cells = append(cells, names, which)
 	for _, r := range rows {
+		if !r.in(arms) {
+			continue
+		}
 		line := []string{r.label}
 		for _, a := range arms {
 			line = append(line, r.value(&a.run.Judgement))

@@ -87,6 +87,10 @@ func armText(b *strings.Builder, s shown) {
 		section(b, title+": qdiscs, as tc -s qdisc prints them, counted over the run")
 		qdiscs(b, rec)
 	}
+	if j.Spread != nil {
+		section(b, title+": spread over the slaves")
+		spread(b, j.Spread)
+	}
 	section(b, title+": ledger (each line is an equation; the remainder is what nothing explains)")
 	ledger(b, j.Ledger)
 	section(b, title+": guards (all must hold for the run to count)")
@@ -124,12 +128,24 @@ func runText(j *result.RunJudgement) string {
 	return result.Diagnoses[d.Code].Title + ": " + d.Evidence
 }
 
-// qdiscs writes every qdisc of the slaves, and netem on the bond, with the counts of the run.
+// few is how many qdiscs of a slave are all written: a root, or tbf and its child.
+const few = 2
+
+// qdiscs writes the qdiscs of the slaves, and netem on the bond, with the counts of the run. Of the many of a slave
+// with several TX queues those that had nothing to do are only counted.
 func qdiscs(b *strings.Builder, rec *result.Recording) {
 	for i, after := range rec.After.Slaves {
+		idle := 0
 		for _, q := range after.Qdiscs {
 			over := during(rec.Before.Slaves[i].Qdiscs, q)
+			if len(after.Qdiscs) > few && over.Packets == 0 && over.Drops == 0 && over.Qlen == 0 {
+				idle++
+				continue
+			}
 			b.WriteString(over.Text())
+		}
+		if idle > 0 {
+			fmt.Fprintf(b, "(%s of %s: nothing sent, dropped or waiting)\n", plural(idle, "more qdisc"), slaveName(rec, i))
 		}
 	}
 	if q := rec.After.Orphaner; q != nil {
@@ -140,6 +156,13 @@ func qdiscs(b *strings.Builder, rec *result.Recording) {
 		over := during(before, *q)
 		b.WriteString(over.Text())
 	}
+}
+
+func slaveName(rec *result.Recording, i int) string {
+	if i < len(rec.Slaves) {
+		return rec.Slaves[i].Name
+	}
+	return fmt.Sprintf("slave %d", i)
 }
 
 // during is q with what it counted since its reading in before.
@@ -170,13 +193,17 @@ func ledger(b *strings.Builder, l result.Ledger) {
 
 // controlled says how far the control bears the verdict.
 func controlled(c result.ControlJudgement) string {
+	kind := c.Kind
+	if kind == "other" { // the header says what it sets
+		kind = ""
+	}
 	switch {
 	case !c.Measured:
 		return "not measured: " + c.Note
 	case c.Bad:
-		return because("BAD, as it must be", c.Kind) + ": " + c.Note
+		return because("BAD, as it must be", kind) + ": " + c.Note
 	}
-	return because("NOT BAD", c.Kind) + ": " + c.Note
+	return because("NOT BAD", kind) + ": " + c.Note
 }
 
 func guardWord(g result.Guard) string {
