@@ -26,6 +26,8 @@ const (
 	tbfBurst = 20 * time.Millisecond
 	// tbfLeast is the least burst, bytes: tbf drops what is larger (net/sched/sch_tbf.c, tbf_enqueue).
 	tbfLeast = 2 * 65536
+	// tbfLongest is the most that a burst may last (tbf_change: ~0U ns).
+	tbfLongest = math.MaxUint32 * time.Nanosecond
 )
 
 // ReplaceQdisc installs the leaf anew as the root qdisc of an interface with one TX queue, or on every child of
@@ -75,8 +77,8 @@ func (c *Client) addLeaf(ifindex, queue int, parent uint32, leaf Leaf) error {
 }
 
 // tbfBuffer is the burst as the kernel takes it: the time it lasts at the rate, in psched ticks of 64 ns
-// (PSCHED_SHIFT 6, include/net/pkt_sched.h).
+// (PSCHED_SHIFT 6, include/net/pkt_sched.h). A line slower than 244 kbit/s has a shorter one than tbfLeast.
 func tbfBuffer(bytesPerSecond float64) uint32 {
-	seconds := math.Max(tbfBurst.Seconds(), tbfLeast/bytesPerSecond)
-	return uint32(math.Min(seconds*1e9/64, math.MaxUint32))
+	seconds := min(max(tbfBurst.Seconds(), tbfLeast/bytesPerSecond), tbfLongest.Seconds())
+	return uint32(seconds * 1e9 / 64)
 }

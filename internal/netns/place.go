@@ -23,8 +23,9 @@ const (
 	setupLimit = 30 * time.Second
 	// endLimit is how long a killed child may take to end: it does so at once unless the kernel hangs in it.
 	endLimit = 10 * time.Second
-	// stopped is the rate of a line that stands still: not one packet a second. tbf's burst lets the first pass.
-	stopped = 1000 // bit/s
+	// stopped is the rate of a line that stands still, as far as a probe can tell: tbf's burst lets some packets pass,
+	// the others wait for a second each.
+	stopped = 100_000 // bit/s
 )
 
 // ErrClosed is what calls of a closed place end with.
