@@ -58,13 +58,16 @@ func TestErrqueueParses(t *testing.T) {
 
 // An error that an earlier packet left pending fails one later send, which is counted, and no more than that.
 func TestPendingErrorsAreCounted(t *testing.T) {
-	inNamespace(t, func(t *testing.T, l line) {
-		addr, err := netlink.ParseAddr("10.66.0.1/24")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := netlink.AddrAdd(l.tx, addr); err != nil {
-			t.Fatal(err)
+	inBoth(t, func(t *testing.T, l line) {
+		nobody := map[*family]string{&inet4: "10.66.0.9", &inet6: "2001:db8::9"}[l.family]
+		if l.family == &inet4 {
+			addr, err := netlink.ParseAddr("10.66.0.1/24")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := netlink.AddrAdd(l.tx, addr); err != nil {
+				t.Fatal(err)
+			}
 		}
 		lo, err := netlink.LinkByName("lo") // the way the report comes
 		if err != nil {
@@ -75,9 +78,9 @@ func TestPendingErrorsAreCounted(t *testing.T) {
 		}
 		// Nobody answers for this address: packets wait for their neighbour, charged to the socket, and are then
 		// reported unreachable.
-		sysctlSet(t, "net.ipv4.neigh.tx.retrans_time_ms", "20")
+		sysctlSet(t, map[*family]string{&inet4: "net.ipv4", &inet6: "net.ipv6"}[l.family]+".neigh.tx.retrans_time_ms", "20")
 		cfg := l.config(func(s *scenarios.Traffic) {
-			s.Groups, s.Duration = scenarios.Groups{"10.66.0.9"}, scenarios.Duration(500*time.Millisecond)
+			s.Groups, s.Duration = scenarios.Groups{nobody}, scenarios.Duration(500*time.Millisecond)
 			s.Socket.SndBuf = 16384
 		})
 		s := run(t, cfg)[0]

@@ -29,7 +29,7 @@ func inBoth(t *testing.T, f func(t *testing.T, l line)) {
 	t.Helper()
 	for name, prepare := range map[string]func(testing.TB, *line){
 		"IPv4": func(testing.TB, *line) {},
-		"IPv6": func(t testing.TB, l *line) { l.useIPv6(t, true) },
+		"IPv6": func(t testing.TB, l *line) { l.useIPv6(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inNamespace(t, func(t *testing.T, l line) {
@@ -40,41 +40,50 @@ func inBoth(t *testing.T, f func(t *testing.T, l line)) {
 	}
 }
 
-// useIPv6 makes the line's groups IPv6 ones, and gives tx an address when they are to be reached.
-func (l *line) useIPv6(t testing.TB, address bool) {
+// useIPv6 makes the line's groups IPv6 ones, and gives tx an address to reach them from.
+func (l *line) useIPv6(t testing.TB) {
+	t.Helper()
+	l.family, l.groups = &inet6, scenarios.Groups{"ff15::6601", "ff02::6602", "ff15::6603"}
+	addIPv6(t, l.tx, "2001:db8::1/64")
+	l.awaitQuiet(t)
+}
+
+// txPackets is how many packets tx has sent.
+func (l line) txPackets(t testing.TB) uint64 {
+	t.Helper()
+	now, err := netlink.LinkByIndex(l.tx.Attrs().Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now.Attrs().Statistics.TxPackets
+}
+
+// addIPv6 turns IPv6 on for an interface.
+func addIPv6(t testing.TB, link netlink.Link, address string) {
 	t.Helper()
 	if _, err := os.Stat("/proc/sys/net/ipv6"); err != nil {
 		t.Skipf("this kernel has no IPv6: %v", err)
 	}
-	l.family, l.groups = &inet6, scenarios.Groups{"ff15::6601", "ff02::6602", "ff15::6603"}
 	// The second report of memberships comes some time within the interval; a test is over before that.
 	for _, s := range [][2]string{{"mldv2_unsolicited_report_interval", "3600000"}, {"addr_gen_mode", "1"}, {"router_solicitations", "0"}, {"dad_transmits", "0"}, {"disable_ipv6", "0"}} {
-		sysctlSet(t, "net.ipv6.conf.tx."+s[0], s[1])
+		sysctlSet(t, "net.ipv6.conf."+link.Attrs().Name+"."+s[0], s[1])
 	}
-	if !address {
-		return
-	}
-	addr, err := netlink.ParseAddr("2001:db8::1/64")
+	addr, err := netlink.ParseAddr(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	addr.Flags = unix.IFA_F_NODAD
-	if err := netlink.AddrAdd(l.tx, addr); err != nil {
+	if err := netlink.AddrAdd(link, addr); err != nil {
 		t.Fatal(err)
 	}
-	l.awaitQuiet(t)
 }
 
-// awaitQuiet waits until tx has sent nothing for a while: IPv6 says of itself which groups it is a member of.
+// awaitQuiet waits until tx has said which groups it is a member of, as IPv6 does of itself, and nothing for a while.
 func (l line) awaitQuiet(t testing.TB) {
 	t.Helper()
 	var last, same uint64
 	for deadline := time.Now().Add(10 * time.Second); same < 10; time.Sleep(10 * time.Millisecond) {
-		now, err := netlink.LinkByIndex(l.tx.Attrs().Index)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := now.Attrs().Statistics.TxPackets; n == last {
+		if n := l.txPackets(t); n == last && n > 0 {
 			same++
 		} else {
 			last, same = n, 0

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netlink"
-
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
@@ -210,31 +208,40 @@ func TestEndsWhenCancelled(t *testing.T) {
 }
 
 func TestBypass(t *testing.T) {
-	inNamespace(t, func(t *testing.T, l line) {
-		cfg := l.config(func(s *scenarios.Traffic) { s.Rate = scenarios.Rate{PacketsPerSecond: 2000} })
-		g, err := Open(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := g.Bypass(l.rx.Attrs().Index); err != nil {
-			t.Fatal(err)
-		}
-		g.Start(t.Context())
-		s := g.Wait()[0]
-		if err := g.Bypass(9999); err == nil {
-			t.Error("an interface that is not there was accepted")
-		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-		tx, err := netlink.LinkByName("tx")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := tx.Attrs().Statistics.TxPackets; s.OK == 0 || n >= s.OK {
-			t.Errorf("%d sends, and the first interface sent %d packets", s.OK, n)
-		}
-	})
+	for name, calm := range map[string]int{"x/net": calmCalls, "sendmmsg": 0} {
+		t.Run(name, func(t *testing.T) {
+			inBoth(t, func(t *testing.T, l line) {
+				cfg := l.config(func(s *scenarios.Traffic) {
+					s.Groups, s.Rate = l.groups[1:2], scenarios.Rate{PacketsPerSecond: 100} // of link-local scope with IPv6
+				})
+				if l.family == &inet6 {
+					addIPv6(t, l.rx, "2001:db8::2/64")
+				}
+				g, err := Open(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.senders[0].w.(*socketWriter).calm = calm
+				if err := g.Bypass(l.rx.Attrs().Index); err != nil {
+					t.Fatal(err)
+				}
+				ear := l.listen(t)
+				defer ear.close()
+				g.Start(t.Context())
+				s := g.Wait()[0]
+				if err := g.Bypass(9999); err == nil {
+					t.Error("an interface that is not there was accepted")
+				}
+				if err := g.Close(); err != nil {
+					t.Error(err)
+				}
+				ear.hear(cfg.Run, cfg.Traffic.Payload)
+				if n := len(ear.got[0]); s.OK == 0 || n != 0 || len(s.Other) != 0 {
+					t.Errorf("%+v: and %d packets went out of the first interface", s, n)
+				}
+			})
+		})
+	}
 }
 
 // The sampler must get to run beside many senders, and nothing of that may be left behind.
@@ -254,6 +261,33 @@ func TestProcsAreRaisedAndRestored(t *testing.T) {
 		g.Wait()
 		if after := runtime.GOMAXPROCS(0); during <= senders || after != before {
 			t.Errorf("GOMAXPROCS %d before, %d beside %d senders, %d after", before, during, senders, after)
+		}
+	})
+}
+
+// The moment that Start returns at is that of the first send.
+func TestNothingIsSentBeforeTheStart(t *testing.T) {
+	inNamespace(t, func(t *testing.T, l line) {
+		cfg := l.config(func(s *scenarios.Traffic) {
+			s.Senders, s.Duration, s.Payload = 4, scenarios.Duration(20*time.Millisecond), 32
+		})
+		ear := l.listen(t)
+		defer ear.close()
+		g, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close() }()
+		g.Start(t.Context())
+		if back := time.Since(g.BeganAt()); back < 0 {
+			t.Errorf("Start returned %v before the first send", -back)
+		}
+		g.Wait()
+		ear.hear(cfg.Run, cfg.Traffic.Payload)
+		for i, s := range g.Senders() {
+			if first, heard := ear.sent[uint16(i)][0]; s.OK > 0 && (!heard || first < g.start) {
+				t.Errorf("sender %d began %v before the start (heard: %v)", i, time.Duration(g.start-first), heard)
+			}
 		}
 	})
 }
