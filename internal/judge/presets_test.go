@@ -51,6 +51,18 @@ var presetCases = []struct {
 		want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "failover.arp is 0"}},
 	{name: "failover without reports", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Slaves[1].Sightings = r.Wire.Slaves[1].Sightings[:2] }),
 		want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "failover.igmp is 0"}},
+	{name: "failover that comes back within half a second", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
+		a, b := &r.Wire.Slaves[0], &r.Wire.Slaves[1]
+		for i, at := range a.AtMS {
+			if at > 2000 {
+				n := a.CumFrames[min(i, 240)] - a.CumFrames[200]
+				b.CumFrames[i] += n
+				if at > 2400 {
+					a.CumFrames[i] -= n
+				}
+			}
+		}
+	}), want: want{verdict: result.Good}, metrics: map[string]float64{"failover.back": 1}},
 	{name: "failover that never comes back", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
 		a, b := &r.Wire.Slaves[0], &r.Wire.Slaves[1]
 		for i, at := range a.AtMS {
@@ -74,6 +86,16 @@ var presetCases = []struct {
 		want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 1}},
 	{name: "a poll before and one after the next burst are not two", plan: func() *plan { p := bursting(); p.sc.Expect = nil; return p },
 		spoil: wedge(104, 106), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 1}},
+	{name: "two polls of different bursts are not two in a row", plan: func() *plan {
+		p := bursting()
+		p.sc.Expect, p.poll, p.sc.Traffic.Burst.Every = nil, 30, scenarios.Duration(40e6)
+		return p
+	}, spoil: wedge(1, 2), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 2}},
+	{name: "two polls of a burst with one between that sees the queue move", plan: func() *plan {
+		p := bursting()
+		p.sc.Expect, p.sc.Traffic.Burst.Every = nil, scenarios.Duration(100e6)
+		return p
+	}, spoil: both(wedge(106, 106), wedge(108, 108)), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 2}},
 	{name: "a queue is full early in a burst", plan: bursting, spoil: wedge(101, 102), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
 	{name: "a queue that moves is not stuck", plan: bursting, spoil: func(r *result.Recording) { r.Series.Slaves[0].Qlen[103], r.Series.Slaves[0].Qlen[104] = 7, 7 },
 		want: want{verdict: result.Good}},
@@ -130,12 +152,32 @@ var presetCases = []struct {
 	{name: "one line for all queues, half of it in use", plan: func() *plan { p := manyQueues(); p.share[0] = 0.5; return p },
 		want: want{verdict: result.Inconclusive, guard: guardLineFull}},
 
+	{name: "a queue's line that drains slowly is not stuck", plan: func() *plan { p := manyQueues(); p.sc.Expect, p.sc.Guards.LineFull = nil, false; return p },
+		spoil: both(onQueue(0), func(r *result.Recording) {
+			strand(40)(r)
+			r.Slaves[0].Lines = 4
+			for i := range r.Series.Slaves[0].Completed { // all of it completed during the drain, a third of the slave's rate
+				r.Series.Slaves[0].Completed[i] = 0
+				r.Series.Into[i] = uint64(8 * simInflight)
+			}
+			r.Drain.TookMS = 9000
+		}), want: want{verdict: result.Good}},
+
 	// Overflow.
 	{name: "receivers without room lose nothing on the way", plan: stock, spoil: func(r *result.Recording) {
 		r.Wire.Slaves[0].Ours -= 90
 		r.Wire.Slaves[0].Overflow = 90
 		r.Wire.Senders[0].Unique -= 90
 	}, want: want{verdict: result.Good, code: result.NoneFound}, metrics: map[string]float64{"wire.overflow": 90, "wire.lost": 0}},
+	{name: "the line was full although the receiver was late", plan: stock, spoil: func(r *result.Recording) {
+		w := &r.Wire.Slaves[0]
+		n := w.Ours / 10
+		w.Ours, w.Overflow = w.Ours-n, n
+		r.Wire.Senders[0].Unique -= n
+		for i := range w.CumBytes {
+			w.CumBytes[i] = w.CumBytes[i] * 9 / 10
+		}
+	}, want: want{verdict: result.Good}},
 	{name: "an overflow explains no more than itself", plan: stock, spoil: func(r *result.Recording) {
 		r.Wire.Slaves[0].Ours -= 100
 		r.Wire.Slaves[0].Overflow = 90
@@ -272,6 +314,19 @@ func TestOneSlaveHashSaysWhatTheHashGives(t *testing.T) {
 		}
 		if d := Run(p.sc, p.preflight(), rec).Diagnosis[i]; !strings.HasSuffix(d.Evidence, want) {
 			t.Errorf("%s: %s", policy, d.Evidence)
+		}
+	}
+}
+
+// TestOneQueueTakesSeveralFlows: one flow belongs on one queue.
+func TestOneQueueTakesSeveralFlows(t *testing.T) {
+	for senders, want := range map[scenarios.Senders]bool{1: false, 2: true} {
+		p := manyQueues()
+		p.sc.Traffic.Senders = senders
+		rec := p.simulate()
+		onQueue(0)(&rec)
+		if got := slices.ContainsFunc(Run(p.sc, p.preflight(), rec).Diagnosis, func(d result.Finding) bool { return d.Code == result.OneQueue }); got != want {
+			t.Errorf("%d senders: %t", senders, got)
 		}
 	}
 }
