@@ -25,9 +25,21 @@ var cpus = map[string][]string{
 // complaints are read there.
 const kernelArguments = "console=ttyS0 panic=-1 oops=panic loglevel=5 printk.devkmsg=on net.ifnames=0 mitigations=off"
 
-// arguments are QEMU's for a machine whose initramfs, serial ports and lines are the descriptors above.
-func arguments(c Config, accel string) []string {
-	args := []string{"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-machine", "q35"}
+// severalQueues is what a device of several queues has in common. It has no MSI-X: with it, and without KVM, QEMU 7.2
+// dies of SIGSEGV when the driver starts a vhost-user device (virtio_pci_vq_vector_unmask, hw/virtio/virtio-pci.c, takes
+// an irqfd for granted). With one interrupt for all rings it works with either accelerator.
+const severalQueues = ",mq=on,vectors=0"
+
+// arguments are QEMU's for a machine whose initramfs, serial ports and lines are the descriptors above, or whose lines
+// are the abstract sockets named.
+func arguments(c Config, accel string, sockets []string) []string {
+	args := []string{"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"}
+	if sockets == nil {
+		args = append(args, "-machine", "q35")
+	} else {
+		args = append(args, "-object", fmt.Sprintf("memory-backend-memfd,id=ram,size=%dM,share=on", c.MemoryMB),
+			"-machine", "q35,memory-backend=ram")
+	}
 	args = append(args, cpus[accel]...)
 	args = append(args,
 		"-smp", fmt.Sprint(c.CPUs), "-m", fmt.Sprint(c.MemoryMB),
@@ -41,9 +53,14 @@ func arguments(c Config, accel string) []string {
 		if c.LinkSpeed > 0 {
 			device += fmt.Sprintf(",speed=%d,duplex=full", c.LinkSpeed)
 		}
-		args = append(args,
-			"-netdev", fmt.Sprintf("dgram,id=line%d,local.type=fd,local.str=%d", i, fdFirstNIC+i),
-			"-device", device)
+		if sockets == nil {
+			args = append(args, "-netdev", fmt.Sprintf("dgram,id=line%d,local.type=fd,local.str=%d", i, fdFirstNIC+i))
+		} else {
+			device += severalQueues
+			args = append(args, "-chardev", fmt.Sprintf("socket,id=vhost%d,path=%s,abstract=on", i, sockets[i]),
+				"-netdev", fmt.Sprintf("vhost-user,id=line%d,chardev=vhost%d,queues=%d", i, i, c.Queues))
+		}
+		args = append(args, "-device", device)
 	}
 	return args
 }

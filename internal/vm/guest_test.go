@@ -8,12 +8,15 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
 
 	"bondrepro/internal/guest"
 	"bondrepro/internal/stamp"
+	"bondrepro/qdiscstat"
+	"bondrepro/qdiscstat/counters"
 
 	"golang.org/x/sys/unix"
 )
@@ -88,8 +91,10 @@ var handlers = map[string]guest.Handler{
 		err := json.Unmarshal(body, &s)
 		return len(s), err
 	},
-	"send":  send,
-	"cable": cable,
+	"send":   send,
+	"cable":  cable,
+	"spray":  spray,
+	"qdiscs": qdiscs,
 	// log writes a line to the kernel's log, as a warning.
 	"log": func(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
 		var text string
@@ -114,32 +119,119 @@ func send(ctx context.Context, body json.RawMessage, _ func(string, any)) (any, 
 	if err := json.Unmarshal(body, &job); err != nil {
 		return nil, err
 	}
-	dev, err := net.InterfaceByName(fmt.Sprintf("eth%d", job.NIC))
-	if err != nil {
-		return nil, err
-	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	fd, err := multicastSocket(job.NIC)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	if err := bringUp(fd, dev, byte(job.NIC+1)); err != nil {
-		return nil, err
-	}
-	mreq := &unix.IPMreqn{Ifindex: int32(dev.Index)}
-	if err := unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF, mreq); err != nil {
-		return nil, err
-	}
 	b := make([]byte, job.Payload)
 	stamp.Put(b, stamp.Header{Run: job.Run})
 	began := time.Now()
 	for seq := uint64(0); seq < job.Count && ctx.Err() == nil; seq++ {
 		stamp.PutSeq(b, seq, 0)
-		if err := unix.Sendto(fd, b, 0, &unix.SockaddrInet4{Port: 6000, Addr: [4]byte{239, 66, 1, 1}}); err != nil {
+		if err := unix.Sendto(fd, b, 0, group); err != nil {
 			return nil, err
 		}
 	}
 	return time.Since(began), nil
+}
+
+// group is where datagrams go.
+var group = &unix.SockaddrInet4{Port: 6000, Addr: [4]byte{239, 66, 1, 1}}
+
+// multicastSocket brings a NIC up and makes a socket that sends to groups out of it.
+func multicastSocket(nic int) (int, error) {
+	dev, err := net.InterfaceByName(fmt.Sprintf("eth%d", nic))
+	if err != nil {
+		return -1, err
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return -1, err
+	}
+	err = bringUp(fd, dev, byte(nic+1))
+	if err == nil {
+		err = unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF, &unix.IPMreqn{Ifindex: int32(dev.Index)})
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// sprayJob is what the spray handler is to do: Senders threads, each on a CPU of its own, send Count datagrams each.
+type sprayJob struct {
+	Run      uint32
+	Senders  int
+	Count    uint64
+	Payload  int
+	NIC      int
+	Buffered bool // with send buffers that hold everything, so that nothing waits
+}
+
+// spray sends straight out of a NIC from several threads. XPS gives each CPU a queue of its own.
+func spray(ctx context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+	var job sprayJob
+	if err := json.Unmarshal(body, &job); err != nil {
+		return nil, err
+	}
+	errs := make([]error, job.Senders)
+	var senders sync.WaitGroup
+	for i := range job.Senders {
+		senders.Go(func() {
+			runtime.LockOSThread() // never unlocked: the thread is pinned
+			errs[i] = sprayOne(ctx, job, i)
+		})
+	}
+	senders.Wait()
+	return nil, errors.Join(errs...)
+}
+
+func sprayOne(ctx context.Context, job sprayJob, sender int) error {
+	var cpu unix.CPUSet
+	cpu.Set(sender % runtime.NumCPU())
+	if err := unix.SchedSetaffinity(0, &cpu); err != nil {
+		return err
+	}
+	fd, err := multicastSocket(job.NIC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if job.Buffered {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 64<<20); err != nil {
+			return err
+		}
+	}
+	b := make([]byte, job.Payload)
+	stamp.Put(b, stamp.Header{Run: job.Run, Sender: uint16(sender)})
+	for seq := uint64(0); seq < job.Count && ctx.Err() == nil; seq++ {
+		stamp.PutSeq(b, seq, 0)
+		if err := unix.Sendto(fd, b, 0, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// qdiscs replies with the leaf qdiscs of a NIC.
+func qdiscs(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
+	var nic int
+	if err := json.Unmarshal(body, &nic); err != nil {
+		return nil, err
+	}
+	c, err := qdiscstat.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	index, err := c.Ifindex(fmt.Sprintf("eth%d", nic))
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.Of(nil, index)
+	return counters.Leaves(all), err
 }
 
 // cableJob is what the cable handler is to do: send a frame out of one NIC and wait for it at another.

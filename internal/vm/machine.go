@@ -135,32 +135,27 @@ func (m *Machine) launch(ctx context.Context) (err error) {
 	}
 	defer channelFile.Close()
 	extra := []*os.File{fdConsole - 3: consoleFile, fdChannel - 3: channelFile, fdInitrd - 3: initrd}
-	var ports []port
-	for i := range m.config.NICs {
-		ours, theirs, err := linePair()
-		if err != nil {
-			consoleEnd.Close()
-			channelEnd.Close()
-			closePorts(ports)
-			return err
-		}
-		ports = append(ports, ours)
-		nic := os.NewFile(uintptr(theirs), fmt.Sprintf("line %d", i))
-		defer nic.Close()
-		extra = append(extra, nic)
+	lines, err := openLines(m.config, m.lineFailed)
+	defer lines.closeFiles()
+	if err != nil {
+		consoleEnd.Close()
+		channelEnd.Close()
+		lines.closePorts()
+		return err
 	}
+	extra = append(extra, lines.files...)
 	life, kill := context.WithCancel(ctx)
-	p, err := osrun.Start(life, osrun.Cmd{Path: m.config.QEMU, Args: arguments(m.config, m.accel.Name), ExtraFiles: extra})
+	p, err := osrun.Start(life, osrun.Cmd{Path: m.config.QEMU, Args: arguments(m.config, m.accel.Name, lines.sockets), ExtraFiles: extra})
 	if err != nil {
 		kill()
 		consoleEnd.Close()
 		channelEnd.Close()
-		closePorts(ports)
+		lines.closePorts()
 		return &QEMUError{Err: err}
 	}
 	m.process, m.kill = p, kill
 	m.channel, m.out = channelEnd, guestproto.NewWriter(channelEnd)
-	m.wire = newWire(ports, m.config.Cables)
+	m.wire = newWire(lines.ports, m.config.Cables)
 	m.stopWire = m.wire.serve()
 	shown := make(chan struct{})
 	m.done.Go(func() {
@@ -170,13 +165,25 @@ func (m *Machine) launch(ctx context.Context) (err error) {
 	})
 	m.done.Go(m.listen)
 	m.done.Go(func() { m.watch(ctx, shown) })
+	for _, v := range lines.vhosts {
+		m.done.Go(func() { v.serve(p.Pid()) })
+	}
+	m.done.Go(func() {
+		<-p.Done()
+		for _, v := range lines.vhosts {
+			v.dial.hangUp()
+		}
+	})
 	return nil
 }
 
-func closePorts(ports []port) {
-	for _, p := range ports {
-		p.close()
+// lineFailed gives the machine up because of one of its NICs.
+func (m *Machine) lineFailed(err error) {
+	var broken *KernelError
+	if errors.As(err, &broken) {
+		broken.Console = m.console.state().tail
 	}
+	m.die(err)
 }
 
 // watch waits for QEMU's end and says what it means.
