@@ -25,16 +25,22 @@ var presetCases = []struct {
 		metrics: map[string]float64{"slaves.used": 2, "slaves.share.max": 0.5, "slaves.share.min": 0.5, "flows.mispredicted": 0}},
 	{name: "all flows on one slave, as the hash has it", plan: func() *plan { p := hashing("layer2+3"); p.share = []float64{0, 1}; return p },
 		spoil:   placed(hashing("layer2+3").sc, allOn(1)),
-		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "expected slaves.used == 2, but slaves.used is 1"},
+		want:    want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.ExpectationFailed, text: "expected slaves.used == 2, but slaves.used is 1"},
 		metrics: map[string]float64{"slaves.used": 1, "slaves.share.max": 1, "slaves.share.min": 0, "flows.mispredicted": 0}, remark: result.OneSlaveHash},
 	{name: "all flows on one slave, against the hash", plan: func() *plan { p := hashing("layer2"); p.share = []float64{1, 0}; return p },
 		spoil:   placed(hashing("layer2").sc, allOn(0)),
-		want:    want{verdict: result.Bad, code: result.ExpectationFailed},
+		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed},
 		metrics: map[string]float64{"flows.mispredicted": 8}, remark: result.OneSlaveHash},
 	{name: "one flow strays", plan: func() *plan { return hashing("layer2") }, spoil: func(r *result.Recording) {
 		placed(hashing("layer2").sc, byLast)(r)
 		r.Wire.Slaves[0].Flows = append(r.Wire.Slaves[0].Flows, result.Flow{Sender: 0, Group: 0, Frames: 1})
 	}, want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "flows.mispredicted is 1"}},
+	{name: "as the hash has it, but something else failed, too", plan: func() *plan {
+		p := hashing("layer2+3")
+		p.share = []float64{0, 1}
+		p.sc.Expect = append(p.sc.Expect, "rate.achieved >= 9gbit")
+		return p
+	}, spoil: placed(hashing("layer2+3").sc, allOn(1)), want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed}},
 	{name: "a recording without flows predicts nothing", plan: func() *plan { return hashing("layer2") },
 		want:    want{verdict: result.Good},
 		metrics: map[string]float64{"slaves.used": 2, "flows.mispredicted": math.NaN(), "wire.crossed": math.NaN(), "failover.gap": math.NaN()}},

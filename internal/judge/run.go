@@ -37,6 +37,9 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 	case failed != "":
 		// No mechanism of ours explains it: what was under test is to blame.
 		j.Verdict, j.Cause = result.Bad, result.CauseKernel
+		if asHashed(spread, j.Expect) {
+			j.Cause = result.CauseConfiguration
+		}
 		j.Diagnosis = append([]result.Finding{finding(result.ExpectationFailed, failed)}, remarks...)
 	case o.Available && o.Samples < leastSamples:
 		j.Verdict = result.Inconclusive

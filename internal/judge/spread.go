@@ -9,6 +9,7 @@ import (
 
 	"bondrepro/internal/xmithash"
 	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
 )
 
 // frames is what came out of a slave: at its other end where somebody counts there, else by its driver.
@@ -200,6 +201,37 @@ func (f *facts) hashText(s *result.Spread) string {
 	return fmt.Sprintf("; although the %s hash gives %s", f.policy(), strings.Join(parts, " and "))
 }
 
+// ofSpread are the metrics that a hash policy decides.
+var ofSpread = []string{"slaves.used", "slaves.share.max", "slaves.share.min"}
+
+// asHashed tells whether all that failed is how the frames lay over the slaves, and they lay as the hash policy has it:
+// then the kernel did what it was told.
+func asHashed(s *result.Spread, es []result.Expectation) bool {
+	if s == nil || !s.Predicted || strayed(s) > 0 {
+		return false
+	}
+	for _, e := range es {
+		if !e.Evaluated || e.OK {
+			continue
+		}
+		x, err := scenarios.ParseExpr(e.Expr)
+		if err != nil || slices.ContainsFunc(x.Metrics(), func(name string) bool { return !slices.Contains(ofSpread, name) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// strayed is how many flows went out of another slave than predicted.
+func strayed(s *result.Spread) (n int) {
+	for _, fl := range s.Flows {
+		if mispredicted(fl.Seen, fl.Predicted) {
+			n++
+		}
+	}
+	return n
+}
+
 // shares are the metrics of the spread over slaves and their queues.
 func (f *facts) shares(m map[string]float64, s *result.Spread) {
 	var all, most int64
@@ -217,12 +249,6 @@ func (f *facts) shares(m map[string]float64, s *result.Spread) {
 		m["slaves.share.min"] = float64(least) / float64(all)
 	}
 	if s != nil && s.Predicted {
-		n := 0
-		for _, fl := range s.Flows {
-			if mispredicted(fl.Seen, fl.Predicted) {
-				n++
-			}
-		}
-		m["flows.mispredicted"] = float64(n)
+		m["flows.mispredicted"] = float64(strayed(s))
 	}
 }
