@@ -22,8 +22,9 @@ const (
 	mqHandle = 0x00100000 // 10:
 	// tbfHandle is that of the first queue's tbf; the next follow: 20:, 21:, …
 	tbfHandle = 0x00200000
-	// tbfBurst is how much of the line's time is made up for when tbf's timer came late.
-	tbfBurst = 20 * time.Millisecond
+	// tbfBurst is how much of the line's time is made up for when tbf's timer, or the sender, came late: on a busy
+	// machine a line would else be slower than its rate. It is also what passes at once after a pause.
+	tbfBurst = 200 * time.Millisecond
 	// tbfLeast is the least burst, bytes: tbf drops what is larger (net/sched/sch_tbf.c, tbf_enqueue).
 	tbfLeast = 2 * 65536
 	// tbfLongest is the most that a burst may last (tbf_change: ~0U ns).
