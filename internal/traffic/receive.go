@@ -59,7 +59,7 @@ type Receivers struct {
 }
 
 // Listen opens the sockets in the calling thread's network namespace and starts to read; the receivers belong to that
-// namespace whatever thread uses them. The interfaces must exist. What can't be honoured is an *OptionError. Frames count
+// namespace whatever thread uses them. The interfaces must exist; lo is brought up. What can't be honoured is an *OptionError. Frames count
 // as stale until Begin names a run.
 func Listen(cfg ReceiveConfig) (*Receivers, error) { return listen(cfg, receiveBuffer) }
 
@@ -110,7 +110,7 @@ func (r *Receivers) open(cfg ReceiveConfig, buffer int) (err error) {
 			return fmt.Errorf("count what a receiver of line %d drops: %w", s.line, err)
 		}
 	}
-	return nil
+	return awaitStamps()
 }
 
 // Begin forgets all counts and starts to count a run. Frames of any other run are stale from now on; so call it when the
@@ -130,39 +130,41 @@ func (r *Receivers) renew(run uint32) {
 	}
 }
 
-// WaitIdle waits until no datagram to the scenario's port has come on any line for quiet; LACPDUs and ARP probes go on for
-// ever and do not count. The error is ctx's, with the line that was not idle.
+// WaitIdle waits until no datagram to the scenario's groups has come on any line for quiet; LACPDUs and ARP probes go on
+// for ever and do not count. The error is ctx's, with the line that was not idle.
 func (r *Receivers) WaitIdle(ctx context.Context, quiet time.Duration) error {
 	tick := time.NewTicker(idlePoll)
 	defer tick.Stop()
 	began := r.clock.now()
 	for {
-		busy, last, now := r.busy(began, quiet)
-		if busy < 0 {
+		line, last, now := r.latest()
+		if max(last, began)+int64(quiet) <= now {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait until no datagram came for %v (line %d received one %v ago): %w",
-				quiet, busy, time.Duration(now-last).Round(time.Millisecond), ctx.Err())
+			why := "none came meanwhile"
+			if last > began {
+				why = fmt.Sprintf("line %d received one %v ago", line, time.Duration(now-last).Round(time.Millisecond))
+			}
+			return fmt.Errorf("wait until no datagram came for %v (%s): %w", quiet, why, ctx.Err())
 		case <-tick.C:
 		}
 	}
 }
 
-// busy is a line that received a datagram within quiet, and when; -1 when there is none. It reads first, so that a reader
-// that was held up does not look like a quiet line.
-func (r *Receivers) busy(began int64, quiet time.Duration) (line int, last, now int64) {
+// latest is the line that received a datagram last, and when; 0 when none has. It reads first, so that a reader that was
+// held up does not look like a quiet line.
+func (r *Receivers) latest() (line int, last, now int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drain()
-	line, now = -1, r.clock.now()
 	for i, at := range r.last {
-		if max(at, began)+int64(quiet) > now {
+		if at > last {
 			line, last = i, at
 		}
 	}
-	return line, last, now
+	return line, last, r.clock.now()
 }
 
 // End gives what arrived since Begin and before this call. It may be called again; counting goes on.
