@@ -3,7 +3,6 @@ package traffic
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/netip"
 	"os"
 	"sync"
@@ -75,36 +74,6 @@ func Open(cfg Config) (*Group, error) {
 		}
 	}
 	return g, nil
-}
-
-// checkTraffic refuses what no socket option would.
-func checkTraffic(t scenarios.Traffic) error {
-	for _, c := range []struct {
-		field string
-		value int
-		low   int
-		high  int
-	}{
-		{"traffic.senders", int(t.Senders), 1, math.MaxUint16},
-		{"traffic.batch", t.Batch, 1, 1024}, // UIO_MAXIOV: sendmmsg(2) sends no more at once
-		{"traffic.port", t.Port, 1, math.MaxUint16},
-	} {
-		if c.value < c.low || c.value > c.high {
-			return &OptionError{Field: c.field, Value: fmt.Sprint(c.value), Why: fmt.Sprintf("it must be %d to %d", c.low, c.high)}
-		}
-	}
-	if len(t.Groups) == 0 {
-		return &OptionError{Field: "traffic.groups", Value: "an empty list", Why: "at least one group is needed"}
-	}
-	if bool(t.Socket.ZeroCopy) && t.Batch > 1 {
-		return &OptionError{Field: "traffic.batch", Value: fmt.Sprint(t.Batch),
-			Why: "with zerocopy it must be 1, as a batch that ends short does not tell which buffers the kernel still uses"}
-	}
-	if segments := max(int(t.Socket.GSO), 1); t.Burst.Packets%segments != 0 {
-		return &OptionError{Field: "traffic.burst.packets", Value: fmt.Sprint(t.Burst.Packets),
-			Why: fmt.Sprintf("a burst is whole sends, and traffic.socket.gso makes each send %d packets", segments)}
-	}
-	return checkPayload(t)
 }
 
 func openSender(cfg Config, index int) (*sender, error) {

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"fmt"
 	"net"
 
 	"golang.org/x/net/ipv4"
@@ -75,18 +74,3 @@ func (m *messages) prepare(k, slot int, seq uint64, ns int64) {
 
 // sent moves on by n messages.
 func (m *messages) sent(n int) { m.group = (m.group + n) % len(m.names) }
-
-// checkPayload refuses what can't hold a header or is no UDP datagram.
-func checkPayload(t scenarios.Traffic) error {
-	limit := familyOf(t).maxDatagram
-	segments := max(int(t.Socket.GSO), 1)
-	value := fmt.Sprint(t.Payload)
-	switch {
-	case t.Payload < stamp.Size:
-		return &OptionError{Field: "traffic.payload", Value: value, Why: fmt.Sprintf("the header of each payload takes %d bytes", stamp.Size)}
-	case t.Payload*segments > limit:
-		return &OptionError{Field: "traffic.payload", Value: value,
-			Why: fmt.Sprintf("a send of %d segments is %d bytes, and UDP takes at most %d", segments, t.Payload*segments, limit)}
-	}
-	return nil
-}

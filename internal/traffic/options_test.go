@@ -117,7 +117,9 @@ func TestRefusals(t *testing.T) {
 		{name: "gso too large for IPv6", change: func(c *Config) {
 			c.Traffic.Groups, c.Traffic.Payload, c.Traffic.Socket.GSO = scenarios.Groups{"ff15::1"}, 32764, 2
 		}, message: "traffic.payload: 32764 can't be had: a send of 2 segments is 65528 bytes, and UDP takes at most 65527"},
-		{name: "a burst of parts of sends", change: func(c *Config) { c.Traffic.Burst.Packets, c.Traffic.Socket.GSO = 10, 4 },
+		{name: "bursts without a period", change: func(c *Config) { c.Traffic.Burst.Packets = 1 },
+			message: "traffic.burst.every: 0s can't be had: it must be more than 0"},
+		{name: "a burst of parts of sends", change: func(c *Config) { c.Traffic.Burst, c.Traffic.Socket.GSO = scenarios.Burst{Packets: 10, Every: 1}, 4 },
 			message: "traffic.burst.packets: 10 can't be had: a burst is whole sends, and traffic.socket.gso makes each send 4 packets"},
 		{name: "no group", change: func(c *Config) { c.Traffic.Groups = nil }, message: "traffic.groups: an empty list can't be had"},
 	} {
