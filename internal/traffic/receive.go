@@ -18,7 +18,7 @@ const (
 	// hold is how long an arrival waits for earlier ones that are read later: see inOrder.
 	hold = 10 * time.Millisecond
 	// nap is taken when all sockets are empty, so that one wake-up serves several datagrams and senders are left alone.
-	// A receive buffer that only rmem_max bounds holds 60 datagrams of 4000 bytes: 8 Gbit/s over a nap.
+	// A receive buffer that only rmem_max bounds holds some 60 datagrams of 4000 bytes: 8 Gbit/s over a nap.
 	nap = 250 * time.Microsecond
 	// idlePoll is how often WaitIdle looks.
 	idlePoll = 5 * time.Millisecond
@@ -59,8 +59,8 @@ type Receivers struct {
 }
 
 // Listen opens the sockets in the calling thread's network namespace and starts to read; the receivers belong to that
-// namespace whatever thread uses them. The interfaces must exist; lo is brought up. What can't be honoured is an *OptionError. Frames count
-// as stale until Begin names a run.
+// namespace whatever thread uses them. The interfaces must exist; lo is brought up, for awaitStamps. What can't be honoured
+// is an *OptionError. Frames count as stale until Begin names a run.
 func Listen(cfg ReceiveConfig) (*Receivers, error) { return listen(cfg, receiveBuffer) }
 
 // listen gives each socket a receive buffer of so many bytes.
