@@ -149,7 +149,7 @@ func (c *Client) up(ctx context.Context, spec Spec) (*State, error) {
 // equip sets the bond up with its counter and address.
 func (c *Client) equip(spec Spec, bond netlink.Link) error {
 	index := bond.Attrs().Index
-	if spec.Address != nil && spec.Address.IP.To4() == nil {
+	if spec.isIPv6() {
 		if err := enableIPv6(spec.Name); err != nil {
 			return err
 		}
@@ -258,6 +258,11 @@ func (c *Client) enslave(spec Spec, bond netlink.Link, index int) (*Slave, error
 	}
 	if spec.Queues != 0 && a.NumTxQueues != spec.Queues {
 		return nil, &MismatchError{Object: name, Option: "TX queues", Want: fmt.Sprint(spec.Queues), Got: fmt.Sprint(a.NumTxQueues)}
+	}
+	if spec.isIPv6() {
+		if err := c.addressSlave(link, index, spec.Address); err != nil {
+			return nil, err
+		}
 	}
 	if !spec.Bare {
 		// After txqueuelen: pfifo_fast sizes its rings when it is made (net/sched/sch_generic.c, pfifo_fast_init).

@@ -3,6 +3,7 @@ package bondctl_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -224,5 +225,43 @@ func TestBondOffload(t *testing.T) {
 		if err := bondctl.SetOffload("eth0", map[string]bool{feature: true}); !errors.As(err, &refused) || refused.Feature != feature {
 			t.Errorf("%s on: %v, want an OffloadError", feature, err)
 		}
+	}
+}
+
+// With an IPv6 address IPv6 is on for the bond and, with an address of its own, for each slave: packets can be sent out
+// of either. A second time works as the first.
+func TestBondIPv6(t *testing.T) {
+	c, ctx := onlyInGuest(t)
+	spec := twoSlaves(bondctl.Option{Name: "mode", Value: "active-backup"}, bondctl.Option{Name: "miimon", Value: "50"})
+	spec.Address = &net.IPNet{IP: net.ParseIP("2001:db8::1"), Mask: net.CIDRMask(64, 128)}
+	for range 2 {
+		if _, err := c.Up(ctx, spec); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{"bond0", "eth0", "eth1"} {
+			addrs, err := netlink.AddrList(link(t, name), netlink.FAMILY_V6)
+			if err != nil || len(addrs) != 1 || addrs[0].IP.String() != fmt.Sprintf("2001:db8::%d", i+1) {
+				t.Errorf("addresses of %s: %v, %v", name, addrs, err)
+			}
+		}
+		if err := c.Down("bond0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The primary is preferred also when another slave was active before, and is read back.
+func TestBondPrimary(t *testing.T) {
+	c, ctx := onlyInGuest(t)
+	spec := twoSlaves(bondctl.Option{Name: "mode", Value: "active-backup"}, bondctl.Option{Name: "miimon", Value: "50"})
+	spec.Primary = "eth1"
+	state, err := c.Up(ctx, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Down("bond0")
+	active, err := c.ActiveSlave("bond0")
+	if err != nil || active != state.Slaves[1].Ifindex || state.Options["primary"] != "eth1" {
+		t.Errorf("active slave %d (%v), primary %q, want eth1", active, err, state.Options["primary"])
 	}
 }

@@ -2,8 +2,28 @@ package bondctl
 
 import (
 	"fmt"
+	"net"
 	"os"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
+
+func (s Spec) isIPv6() bool { return s.Address != nil && s.Address.IP.To4() == nil }
+
+// addressSlave gives a slave an IPv6 address of its own, the bond's plus its number and one: without one nothing can be
+// sent straight out of it.
+func (c *Client) addressSlave(slave netlink.Link, index int, bond *net.IPNet) error {
+	name := slave.Attrs().Name
+	if err := enableIPv6(name); err != nil {
+		return err
+	}
+	ip := slices.Clone(bond.IP)
+	ip[len(ip)-1] += byte(index + 1)
+	addr := &netlink.Addr{IPNet: &net.IPNet{IP: ip, Mask: bond.Mask}, Flags: unix.IFA_F_NODAD}
+	return failed("ip addr replace "+addr.IPNet.String(), name, c.nl.AddrReplace(slave, addr))
+}
 
 // ipv6Sysctls turn IPv6 on for one interface and keep it as quiet as can be: no link-local address, which is looked
 // for on the link, and no word to or from routers (Documentation/networking/ip-sysctl.rst).
