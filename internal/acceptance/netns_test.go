@@ -128,7 +128,7 @@ func TestInsideNetns(t *testing.T) {
 			for _, senders := range []int{1, 8} {
 				t.Run(fmt.Sprintf("%s, %d queues, %d senders", user.name, queues, senders), func(t *testing.T) {
 					file := filepath.Join(folder, fmt.Sprintf("%s-%d-%d.json", user.name, queues, senders))
-					args := append([]string{"run", "bond-multicast-tx", "-o", file},
+					args := append([]string{"run", "bond-multicast-tx", "--testbed", "netns", "-o", file},
 						set(fmt.Sprintf("topology.slaves.queues=%d", queues), fmt.Sprintf("traffic.senders=%d", senders), "traffic.duration=2s")...)
 					began := time.Now()
 					got, output := inGuest(t, user.attr, args...)
