@@ -44,3 +44,26 @@ func testCable(t *testing.T, m *vm.Machine, from, to int) {
 		}
 	}
 }
+
+// Two bonds in one guest agree by LACP over the cables, whichever kind of line carries them.
+func TestBondsAgreeOverCables(t *testing.T) {
+	for name, n := range map[string]int{"one queue": 1, "four queues": queues} {
+		t.Run(name, func(t *testing.T) {
+			m := boot(t, func(c *vm.Config) {
+				c.NICs, c.Queues, c.LinkSpeed = 4, n, 10000
+				c.Cables = [][2]int{{0, 2}, {1, 3}}
+			})
+			m.Wire().Begin(1, vm.Traffic(1))
+			var r bondsReply
+			if err := call(t, m, "bonds", nil, &r); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%+v", r)
+			for i, s := range m.Wire().End().Slaves {
+				if s.Foreign["lacp"] == 0 {
+					t.Errorf("line %d counted no LACPDU: %v", i, s.Foreign)
+				}
+			}
+		})
+	}
+}

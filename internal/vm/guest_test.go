@@ -95,6 +95,7 @@ var handlers = map[string]guest.Handler{
 	"cable":  cable,
 	"spray":  spray,
 	"qdiscs": qdiscs,
+	"bonds":  bonds,
 	// log writes a line to the kernel's log, as a warning.
 	"log": func(_ context.Context, body json.RawMessage, _ func(string, any)) (any, error) {
 		var text string

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -62,7 +63,7 @@ func (v *vhost) next(buf []byte) (n int, waited bool, err error) {
 		return n, false, err
 	}
 	if v.listen() {
-		if _, err := unix.Poll(v.polled, int(longestWait.Milliseconds())); err != nil {
+		if _, err := unix.Poll(v.polled, int(longestWait.Milliseconds())); err != nil && !errors.Is(err, unix.EINTR) {
 			return 0, true, err
 		}
 	}
