@@ -28,19 +28,20 @@ type pair struct {
 // pairs are those of the slaves, then those of the partner.
 func (c Config) pairs() []pair {
 	var list []pair
-	add := func(kind byte, near string) {
+	add := func(kind byte) {
 		for i := range c.Slaves {
+			n := len(list)
 			list = append(list, pair{
-				near: fmt.Sprintf("%s%d", near, i),
-				far:  fmt.Sprintf("far%d", len(list)),
+				near: fmt.Sprintf("eth%d", n),
+				far:  fmt.Sprintf("far%d", n),
 				// Locally administered (IEEE 802: the second bit of the first byte).
 				mac: net.HardwareAddr{0x02, 0x00, 0x00, 0xb0, kind, byte(i + 1)},
 			})
 		}
 	}
-	add(0, "eth")
+	add(0)
 	if c.Partner {
-		add(1, "partner")
+		add(1)
 	}
 	return list
 }
