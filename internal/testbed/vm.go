@@ -138,6 +138,9 @@ func modulesFor(k *kernel.Kernel, o Options) (modules []kernel.Module, lacks []s
 			names = append(names, m)
 		}
 	}
+	if o.IPv6 && k.Has("ipv6") { // else it is built in, or not there: the guest will tell
+		names = append(names, "ipv6")
+	}
 	for _, name := range usefulModules {
 		_, known := k.BuiltIn(name)
 		switch {
