@@ -162,6 +162,20 @@ func hopNamed(sign int64) check {
 // findings is the diagnosis in one string.
 func findings(r *result.Result) string { return fmt.Sprintf("%+v", r.Judgement.Diagnosis) }
 
+// spreadOver: the traffic of every run of the test arm lay on so many slaves, each flow where it was predicted.
+func spreadOver(slaves float64) check {
+	return func(t *testing.T, r *result.Result) {
+		t.Helper()
+		for i, run := range arm(t, r, "test").Runs {
+			m := run.Judgement.Metrics
+			if run.Judgement.Spread == nil || m["slaves.used"] != slaves || m["flows.mispredicted"] != 0 {
+				t.Errorf("test arm, run %d: spread %+v over %v slaves, %v flows mispredicted; want %v slaves and none",
+					i, run.Judgement.Spread, m["slaves.used"], m["flows.mispredicted"], slaves)
+			}
+		}
+	}
+}
+
 // reason: the judgement's reason matches the expression.
 func reason(expr string) check {
 	return func(t *testing.T, r *result.Result) {

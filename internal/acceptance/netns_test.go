@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,8 +38,11 @@ func netnsKernels() []netnsKernel {
 	return all
 }
 
-// wantVerdict tells the tests inside the guest what its kernel is.
-const wantVerdict = "BONDREPRO_WANT"
+// wantVerdict tells the tests inside the guest what its kernel is, rounds how often to repeat.
+const (
+	wantVerdict = "BONDREPRO_WANT"
+	rounds      = "BONDREPRO_ROUNDS"
+)
 
 // TestNetns runs TestInsideNetns in a guest on each kernel.
 func TestNetns(t *testing.T) {
@@ -56,7 +60,7 @@ func TestNetnsLeavesNothing(t *testing.T) {
 
 func (k netnsKernel) run(t *testing.T, pattern string) {
 	g := vmtest.Guest{
-		Modules: guestModules, CPUs: 2, Env: []string{wantVerdict + "=" + string(result.Good)},
+		Modules: guestModules, CPUs: 2, Env: []string{wantVerdict + "=" + string(result.Good), rounds + "=" + k.rounds()},
 		Files: []initramfs.Entry{initramfs.Copy("/bin/bondrepro", 0o755, binary)},
 	}
 	if k.mutant != "" {
@@ -67,6 +71,14 @@ func (k netnsKernel) run(t *testing.T, pattern string) {
 		t.Setenv("BONDREPRO_KERNEL", k.deb)
 	}
 	g.Run(t, pattern)
+}
+
+// rounds are enough to see what grows; a soak takes a hundred.
+func (netnsKernel) rounds() string {
+	if soakReport != "" {
+		return "100"
+	}
+	return "20"
 }
 
 // users are who runs the command inside the guest: root, and somebody without any right.
@@ -167,17 +179,20 @@ func openFolder(t *testing.T) string {
 	return folder
 }
 
-// TestInsideRepeated: a hundred runs in a row, every fifth of them killed by SIGKILL, leave no process, namespace,
+// TestInsideRepeated: many runs in a row, every fifth of them killed by SIGKILL, leave no process, namespace,
 // interface or file behind.
 func TestInsideRepeated(t *testing.T) {
 	if !vmtest.Inside() {
 		t.Skip("runs on a guest's kernel: TestNetnsLeavesNothing starts it there")
 	}
-	const rounds = 100
+	times, err := strconv.Atoi(os.Getenv(rounds))
+	if err != nil {
+		t.Fatal(err)
+	}
 	short := append([]string{"run", "bond-multicast-tx", "--no-control"},
 		set("traffic.duration=300ms", "traffic.warmup=50ms", "topology.slaves.line_rate=50mbit", "runs.symptom_rate=0.99", "sampling.interval=5ms")...)
 	before := leftovers(t)
-	for i := range rounds {
+	for i := range times {
 		user := users[i%len(users)]
 		if i%5 == 4 {
 			killed(t, user.attr, time.Duration(i)*20*time.Millisecond, short...)
@@ -188,9 +203,9 @@ func TestInsideRepeated(t *testing.T) {
 		}
 	}
 	if after := leftovers(t); after != before {
-		t.Errorf("after %d runs\n got %s\nwant %s", rounds, after, before)
+		t.Errorf("after %d runs\n got %s\nwant %s", times, after, before)
 	}
-	t.Logf("%d runs: %s", rounds, before)
+	t.Logf("%d runs: %s", times, before)
 }
 
 // leftovers lists what a run could leave, once it stands still: namespaces and processes go a moment after their last
