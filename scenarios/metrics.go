@@ -26,13 +26,13 @@ var Metrics = []Metric{
 	{Name: "slaves.qdisc.max_qlen", Unit: "packets", Doc: "The longest queue seen in one slave's qdisc."},
 	{Name: "slaves.qdisc.max_backlog", Unit: "bytes", Doc: "The largest backlog seen in one slave's qdisc."},
 	{Name: "slaves.qdisc.stuck", Unit: "polls", Doc: "Polls that found packets in a slave's queue after half of the time between two bursts (traffic.burst), with nothing leaving it since the poll before. Absent without bursts."},
-	{Name: "drops.untold", Unit: "packets", Doc: "Packets the slaves' qdiscs dropped and no send was told of: slaves.qdisc.dropped - enobufs."},
+	{Name: "drops.untold", Unit: "packets", Doc: "Packets the slaves' qdiscs dropped and no send was told of: slaves.qdisc.dropped - enobufs. Absent where short batches hide what a send was told."},
 	{Name: "slaves.used", Unit: "slaves", Doc: "Slaves that carried at least 1 % of the frames."},
 	{Name: "slaves.share.max", Unit: "share", Doc: "The largest share of the frames that one slave carried."},
 	{Name: "slaves.share.min", Unit: "share", Doc: "The smallest such share."},
 	{Name: "slaves.queues.used", Unit: "queues", Doc: "TX queues that carried at least 1 % of their slave's packets, of the slave that used most."},
 	{Name: "slaves.queues.share.max", Unit: "share", Doc: "The largest share of its slave's packets that one TX queue carried, of the slaves that carry traffic."},
-	{Name: "flows.mispredicted", Unit: "flows", Doc: "Flows (a sender to a group) that went out of another slave than the hash policy gives. Absent where no prediction can be made."},
+	{Name: "flows.mispredicted", Unit: "flows", Doc: "Flows (a sender to a group) any frame of which went out of another slave than the hash policy gives. Absent where no prediction can be made."},
 	{Name: "slaves.tx_packets", Unit: "packets", Doc: "The slaves' own tx_packets."},
 	{Name: "bond.tx_packets", Unit: "packets", Doc: "The bond's own tx_packets, which is the sum of its slaves' and misses what their qdiscs drop. No verdict rests on it."},
 
@@ -45,8 +45,8 @@ var Metrics = []Metric{
 	{Name: "wire.overflow", Unit: "packets", Doc: "Datagrams that came out and that a receiving socket had no room for (SO_RXQ_OVFL)."},
 
 	{Name: "failover.gap", Unit: "ms", Doc: "The longest time without any of our frames on any line, from the first to the last."},
-	{Name: "failover.arp", Unit: "frames", Doc: "ARP frames at the wire after the first fault: what a bond announces itself with."},
-	{Name: "failover.igmp", Unit: "frames", Doc: "IGMP frames at the wire after the first fault, on lines that carried none of our frames before it."},
+	{Name: "failover.arp", Unit: "frames", Doc: "ARP frames at the wire after the first fault: what a bond announces itself with. Absent without a fault."},
+	{Name: "failover.igmp", Unit: "frames", Doc: "IGMP frames at the wire after the first fault, on lines that carried none of our frames before it. Absent without a fault."},
 	{Name: "failover.back", Unit: "share", Doc: "Share of the frames that the slave set down carried from 500 ms after it was set up again on. Absent without such faults."},
 
 	{Name: "outq.max", Unit: "bytes", Doc: "The most that was charged to one socket (SIOCOUTQ)."},
