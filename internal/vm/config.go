@@ -1,6 +1,6 @@
 // Package vm boots a kernel in QEMU with this program as its init, and is the other end of the machine's NICs.
 // A machine is a value: several may run. It leaves nothing on disk: the initramfs is a memory file, the serial
-// ports and the lines are socket pairs handed to QEMU, and QEMU dies with us.
+// ports and the lines are socket pairs handed to QEMU, or abstract sockets, and QEMU dies with us.
 package vm
 
 import (

@@ -256,6 +256,9 @@ func TestVhostServesQueuesInTurn(t *testing.T) {
 			t.Errorf("ring %d: %d chains came back, or no interrupt", i, len(firsts))
 		}
 	}
+	q.enable(0, 1)
+	q.rings[1].send(datagram(1, 0, 3, 200))
+	nothing(t, v)
 }
 
 // The guest is asked to be silent while frames are there, and its kick ends the wait.
