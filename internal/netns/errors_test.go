@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"bondrepro/internal/osrun"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestARefusedCloneSaysWhatForbidsIt(t *testing.T) {
@@ -50,21 +52,17 @@ func TestWhoseFaultADeathIs(t *testing.T) {
 	}
 }
 
-// Where user namespaces are forbidden the error says so. The sysctl is of the namespace that is given up: ours stays.
-func TestForbiddenUserNamespaces(t *testing.T) {
+// again runs one test of this binary anew in namespaces of its own, marked by a variable in its environment.
+func again(t *testing.T, test, mark string, attr *syscall.SysProcAttr) {
+	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("forbids itself namespaces, which needs root")
+		t.Skip("changes namespaces of its own, which needs root")
 	}
 	out, err := osrun.Run(t.Context(), osrun.Cmd{
-		Path: "/proc/self/exe", Timeout: limit, Env: append(os.Environ(), noNamespaces+"=1"),
-		Args: []string{"-test.v", "-test.run", "^TestStartWhereForbidden$"},
-		Attr: &syscall.SysProcAttr{
-			Cloneflags:  syscall.CLONE_NEWUSER,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}},
-		},
+		Path: "/proc/self/exe", Args: []string{"-test.v", "-test.run", "^" + test + "$"}, Timeout: limit,
+		Env: append(os.Environ(), mark+"=1"), Attr: attr,
 	})
-	if err != nil || !strings.Contains(string(out.Stdout), "--- PASS: TestStartWhereForbidden") {
+	if err != nil || !strings.Contains(string(out.Stdout), "--- PASS: "+test) {
 		t.Errorf("%v\n%s", err, out.Stdout)
 	}
 }
@@ -72,9 +70,18 @@ func TestForbiddenUserNamespaces(t *testing.T) {
 // noNamespaces marks a run in a user namespace that may have no namespaces of its own.
 const noNamespaces = "BONDREPRO_TEST_NETNS_FORBIDDEN"
 
+// Where namespaces are forbidden the error says so.
+func TestForbiddenNamespaces(t *testing.T) {
+	again(t, "TestStartWhereForbidden", noNamespaces, &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}},
+	})
+}
+
 func TestStartWhereForbidden(t *testing.T) {
 	if os.Getenv(noNamespaces) == "" {
-		t.Skip("runs in a user namespace of its own: TestForbiddenUserNamespaces does that")
+		t.Skip("runs in a user namespace of its own: TestForbiddenNamespaces does that")
 	}
 	for _, name := range []string{"max_net_namespaces", "max_user_namespaces"} {
 		if err := os.WriteFile("/proc/sys/user/"+name, []byte("0"), 0); err != nil {
@@ -87,5 +94,44 @@ func TestStartWhereForbidden(t *testing.T) {
 	}
 	if s := err.Error(); !strings.Contains(s, "no space left on device") || !strings.Contains(s, countAdvice) {
 		t.Error(s)
+	}
+}
+
+// readOnly marks a run whose sysctls can't be written.
+const readOnly = "BONDREPRO_TEST_NETNS_READ_ONLY"
+
+// In a container that can't write sysctls a place is made all the same, with a note of what that means.
+func TestReadOnlySysctls(t *testing.T) {
+	again(t, "TestStartWhereReadOnly", readOnly, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS})
+}
+
+func TestStartWhereReadOnly(t *testing.T) {
+	if os.Getenv(readOnly) == "" {
+		t.Skip("runs in a mount namespace of its own: TestReadOnlySysctls does that")
+	}
+	const sysctls = "/proc/sys"
+	for _, m := range []struct {
+		source, target string
+		flags          uintptr
+	}{
+		{"none", "/", unix.MS_REC | unix.MS_PRIVATE},
+		{sysctls, sysctls, unix.MS_BIND},
+		{"none", sysctls, unix.MS_BIND | unix.MS_REMOUNT | unix.MS_RDONLY},
+	} {
+		if err := unix.Mount(m.source, m.target, "", m.flags, ""); err != nil {
+			t.Fatalf("mount %s: %v", m.target, err)
+		}
+	}
+	p, err := tryPlace(t, Config{Slaves: 1})
+	if err != nil {
+		// Only where the distribution sets rp_filter, which the far side can't do with.
+		if !strings.Contains(err.Error(), "rp_filter=0: ") {
+			t.Error(err)
+		}
+		return
+	}
+	notes := p.Notes()
+	if len(notes) != 1 || !strings.Contains(notes[0], "IPv6 can't be turned off here") || !strings.Contains(notes[0], "read-only file system") {
+		t.Errorf("notes: %q", notes)
 	}
 }

@@ -155,9 +155,7 @@ func measureTwice(t *testing.T, sc scenarios.Scenario) {
 	}
 	defer bed.Close()
 	job := measure.Job{Scenario: sc, Run: 1, Slaves: bed.Slaves(), Partner: bed.Partner()}
-	probed := job
-	probed.Scenario.Traffic.Groups = scenarios.Default().Traffic.Groups // a slave, out of which the probe sends, has no IPv6
-	probe, err := bed.Probe(ctx, probed)
+	probe, err := bed.Probe(ctx, job)
 	if err != nil {
 		t.Fatal(err)
 	}
