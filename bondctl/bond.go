@@ -344,11 +344,15 @@ func (c *Client) notReady(spec Spec) (string, error) {
 	return "", nil
 }
 
-// Down removes the bond, which frees its slaves, and sets them down. A bond that is not there is no error.
+// Down removes the bond, which frees its slaves, and sets them down. A bond that is not there is no error; an interface
+// of that name that is no bond is left alone, with an error.
 func (c *Client) Down(name string) error {
 	bond, err := c.nl.LinkByName(name)
 	if err != nil {
 		return nil
+	}
+	if bond.Type() != "bond" {
+		return fmt.Errorf("%s is a %s, no bond: it is left alone", name, bond.Type())
 	}
 	links, err := c.nl.LinkList()
 	if err != nil {

@@ -51,6 +51,16 @@ func (e *OffloadError) Error() string {
 	return fmt.Sprintf("offload.%s: %s can't be turned %s on %s: %s", e.Feature, e.Feature, map[bool]string{true: "on", false: "off"}[e.Want], e.Interface, e.Why)
 }
 
+// LineRateError says that a TX queue's line would be too slow for tbf, which would drop every large packet.
+type LineRateError struct {
+	Interface string
+	Rate      float64 // bits/s of one TX queue
+}
+
+func (e *LineRateError) Error() string {
+	return fmt.Sprintf("topology.slaves.line_rate: a TX queue of %s would have %.0f bit/s, and tbf can't make less than %.0f: give a faster line, or fewer queues", e.Interface, e.Rate, float64(tbfSlowest))
+}
+
 // UnsupportedError says that the kernel has no such thing as a bond, a qdisc or an option.
 type UnsupportedError struct {
 	What string // "bonding", "netem", …

@@ -29,6 +29,8 @@ const (
 	tbfLeast = 2 * 65536
 	// tbfLongest is the most that a burst may last (tbf_change: ~0U ns).
 	tbfLongest = math.MaxUint32 * time.Nanosecond
+	// tbfSlowest is the slowest line, bits/s, whose burst holds the largest frame.
+	tbfSlowest = 65536 * 8 / 4.29
 )
 
 // ReplaceQdisc installs the leaf anew as the root qdisc of an interface with one TX queue, or on every child of
@@ -60,6 +62,9 @@ func (c *Client) addLeaf(ifindex, queue int, parent uint32, leaf Leaf) error {
 	if leaf.LineRate == 0 {
 		return c.replace(ifindex, parent, 0, leaf.Kind)
 	}
+	if leaf.LineRate < tbfSlowest {
+		return &LineRateError{Interface: c.nameOf(ifindex), Rate: leaf.LineRate}
+	}
 	handle := tbfHandle + uint32(queue)<<16
 	tbf := &netlink.Tbf{
 		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: ifindex, Parent: parent, Handle: handle},
@@ -78,7 +83,7 @@ func (c *Client) addLeaf(ifindex, queue int, parent uint32, leaf Leaf) error {
 }
 
 // tbfBuffer is the burst as the kernel takes it: the time it lasts at the rate, in psched ticks of 64 ns
-// (PSCHED_SHIFT 6, include/net/pkt_sched.h). A line slower than 244 kbit/s has a shorter one than tbfLeast.
+// (PSCHED_SHIFT 6, include/net/pkt_sched.h). A line slower than 244 kbit/s has less than tbfLeast.
 func tbfBuffer(bytesPerSecond float64) uint32 {
 	seconds := min(max(tbfBurst.Seconds(), tbfLeast/bytesPerSecond), tbfLongest.Seconds())
 	return uint32(seconds * 1e9 / 64)

@@ -1,6 +1,7 @@
 package bondctl_test
 
 import (
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -71,8 +72,8 @@ func TestLeavesOfALine(t *testing.T) {
 		shaped, open string
 		rate         uint64 // bytes/s of each tbf
 	}{
-		{1, "20:1 pfifo_fast, root tbf", "root pfifo_fast", 12500},
-		{2, "10:1 tbf, 10:2 tbf, 20:1 pfifo_fast, 21:1 pfifo_fast, root mq", "10:1 pfifo_fast, 10:2 pfifo_fast, root mq", 6250},
+		{1, "20:1 pfifo_fast, root tbf", "root pfifo_fast", 50000},
+		{2, "10:1 tbf, 10:2 tbf, 20:1 pfifo_fast, 21:1 pfifo_fast, root mq", "10:1 pfifo_fast, 10:2 pfifo_fast, root mq", 25000},
 	} {
 		inNamespace(t, c.queues, func(near netlink.Link) {
 			client, err := bondctl.Open()
@@ -82,7 +83,7 @@ func TestLeavesOfALine(t *testing.T) {
 			}
 			defer client.Close()
 			index := near.Attrs().Index
-			if err := client.ReplaceQdisc(index, c.queues, bondctl.Leaf{Kind: "pfifo_fast", LineRate: 100_000}); err != nil {
+			if err := client.ReplaceQdisc(index, c.queues, bondctl.Leaf{Kind: "pfifo_fast", LineRate: 400_000}); err != nil {
 				t.Error(err)
 				return
 			}
@@ -100,6 +101,10 @@ func TestLeavesOfALine(t *testing.T) {
 				if tbf, ok := q.(*netlink.Tbf); ok && tbf.Rate != c.rate {
 					t.Errorf("%d queues: tbf of %d bytes/s, want %d", c.queues, tbf.Rate, c.rate)
 				}
+			}
+			var slow *bondctl.LineRateError
+			if err := client.ReplaceQdisc(index, c.queues, bondctl.Leaf{Kind: "pfifo_fast", LineRate: 100_000}); !errors.As(err, &slow) {
+				t.Errorf("%d queues, a line too slow for tbf: %v", c.queues, err)
 			}
 			if err := client.ReplaceQdisc(index, c.queues, bondctl.Leaf{Kind: "pfifo_fast"}); err != nil {
 				t.Error(err)

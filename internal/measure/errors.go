@@ -41,6 +41,7 @@ func AsFault(err error) *Fault {
 	var unsupported *bondctl.UnsupportedError
 	var refused *traffic.OptionError
 	var offload *bondctl.OffloadError
+	var slow *bondctl.LineRateError
 	switch {
 	case err == nil:
 		return nil
@@ -48,7 +49,7 @@ func AsFault(err error) *Fault {
 		return fault
 	case errors.As(err, &unsupported):
 		return &Fault{Class: Unsupported, What: unsupported.What, Text: err.Error()}
-	case errors.As(err, &refused) || errors.As(err, &offload):
+	case errors.As(err, &refused) || errors.As(err, &offload) || errors.As(err, &slow):
 		return &Fault{Class: Refused, Text: err.Error()}
 	}
 	return &Fault{Class: Failed, Text: err.Error()}

@@ -21,6 +21,7 @@ type place struct {
 	conn   *qdiscstat.Conn
 	spec   bondctl.Spec
 	state  *bondctl.State
+	paired bool // the partner is up
 }
 
 // up builds the job's topology in the calling thread's namespace. The caller calls down.
@@ -47,6 +48,7 @@ func up(ctx context.Context, job Job) (_ *place, err error) {
 		if _, err := client.Up(ctx, partnerSpec(job.Scenario, partner)); err != nil {
 			return nil, err
 		}
+		p.paired = true
 	}
 	if p.state, err = client.Up(ctx, p.spec); err != nil {
 		return nil, err
@@ -55,21 +57,20 @@ func up(ctx context.Context, job Job) (_ *place, err error) {
 	return p, err
 }
 
-// down takes away what is there of the topology: a bond that was not built is no error.
+// down takes away what was built of the topology.
 func (p *place) down() error {
-	errs := []error{p.takeDown(), p.client.Down(partnerName), p.client.Close()}
+	var errs []error
+	if p.state != nil {
+		errs = append(errs, p.client.Down(p.spec.Name))
+	}
+	if p.paired {
+		errs = append(errs, p.client.Down(partnerName))
+	}
+	errs = append(errs, p.client.Close())
 	if p.conn != nil {
 		errs = append(errs, p.conn.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// takeDown removes the bond if it is one of ours: Up refuses one that was there before.
-func (p *place) takeDown() error {
-	if p.state == nil {
-		return nil
-	}
-	return p.client.Down(p.spec.Name)
 }
 
 func (p *place) path() *path {
