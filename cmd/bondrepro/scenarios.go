@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"bondrepro/scenarios"
@@ -64,11 +65,15 @@ func newList() *cobra.Command {
 
 func newShow() *cobra.Command {
 	var sets []string
+	var source bool
 	c := &cobra.Command{
 		Use:   "show SCENARIO",
-		Short: "Print a scenario with every effective value",
+		Short: "Print a scenario with every effective value, or its own text",
 		Args:  oneScenario,
 		RunE: func(c *cobra.Command, args []string) error {
+			if source {
+				return showSource(c.OutOrStdout(), args[0])
+			}
 			sc, err := loadScenario(args[0], sets)
 			if err != nil {
 				return err
@@ -82,7 +87,22 @@ func newShow() *cobra.Command {
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "PATH=VALUE: set a field of the scenario (repeatable)")
+	c.Flags().BoolVar(&source, "source", false, "print the file of a scenario that comes with bondrepro, with its comments")
+	c.MarkFlagsMutuallyExclusive("set", "source")
 	return c
+}
+
+// showSource prints the text of a scenario that comes with the program.
+func showSource(w io.Writer, name string) error {
+	if scenarios.IsFile(name) {
+		return fmt.Errorf("show --source %s: it is a file of your own; name one of 'bondrepro list'", name)
+	}
+	_, text, err := scenarios.Load(name)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
 }
 
 func newValidate() *cobra.Command {
