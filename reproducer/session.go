@@ -147,7 +147,7 @@ func Run(ctx context.Context, options Options) (r result.Result, err error) {
 
 const (
 	// controlTries is how often a control whose guards failed is measured.
-	controlTries = 2
+	controlTries = 4
 )
 
 // ready tells the effective configuration, as far as it is known.
