@@ -24,6 +24,7 @@ type Spec struct {
 	TxQueueLen int             // packets, of each slave
 	Qdisc      string          // of each TX queue of each slave
 	LineRate   []float64       // bits/s, one a slave, made by tbf (see Leaf); nil: the lines are what they are
+	CatchUp    time.Duration   // of those lines, see Leaf
 	Offload    map[string]bool // of each slave, see SetOffload
 	Address    *net.IPNet      // IPv6 is turned on for the bond where it is an IPv6 address
 	Orphan     bool            // netem on the bond, see Client.Orphan
@@ -40,7 +41,7 @@ func (s Spec) Leaves() []Leaf {
 	for i := range leaves {
 		leaves[i].Kind = s.Qdisc
 		if s.LineRate != nil {
-			leaves[i].LineRate = s.LineRate[i]
+			leaves[i].LineRate, leaves[i].CatchUp = s.LineRate[i], s.CatchUp
 		}
 	}
 	return leaves
@@ -348,8 +349,12 @@ func (c *Client) notReady(spec Spec) (string, error) {
 // of that name that is no bond is left alone, with an error.
 func (c *Client) Down(name string) error {
 	bond, err := c.nl.LinkByName(name)
-	if err != nil {
+	var gone netlink.LinkNotFoundError
+	switch {
+	case errors.As(err, &gone):
 		return nil
+	case err != nil:
+		return failed("ip link show", name, err)
 	}
 	if bond.Type() != "bond" {
 		return fmt.Errorf("%s is a %s, no bond: it is left alone", name, bond.Type())

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -35,7 +36,10 @@ var ipv6Sysctls = []struct{ name, value string }{
 func enableIPv6(name string) error {
 	for _, s := range ipv6Sysctls {
 		path := fmt.Sprintf("/proc/sys/net/ipv6/conf/%s/%s", name, s.name)
-		err := os.WriteFile(path, []byte(s.value), 0)
+		now, err := os.ReadFile(path)
+		if err == nil && strings.TrimSpace(string(now)) != s.value { // /proc/sys is read-only in many containers
+			err = os.WriteFile(path, []byte(s.value), 0)
+		}
 		if os.IsNotExist(err) {
 			return &UnsupportedError{What: "IPv6", Err: err}
 		}

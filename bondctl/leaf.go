@@ -16,15 +16,15 @@ type Leaf struct {
 	// LineRate shapes all queues of the interface together to so many bits a second of layer-2 bytes without FCS: each
 	// gets tbf with an equal share, and Kind as tbf's child. 0 does not shape.
 	LineRate float64
+	// CatchUp is how much of the line's time is made up for when tbf's timer or the sender came late: on a busy machine
+	// a line would else be slower than its rate. So much also passes at once after a pause.
+	CatchUp time.Duration
 }
 
 const (
 	mqHandle = 0x00100000 // 10:
 	// tbfHandle is that of the first queue's tbf; the next follow: 20:, 21:, …
 	tbfHandle = 0x00200000
-	// tbfBurst is how much of the line's time is made up for when tbf's timer, or the sender, came late: on a busy
-	// machine a line would else be slower than its rate. It is also what passes at once after a pause.
-	tbfBurst = 200 * time.Millisecond
 	// tbfLeast is the least burst, bytes: tbf drops what is larger (net/sched/sch_tbf.c, tbf_enqueue).
 	tbfLeast = 2 * 65536
 	// tbfLongest is the most that a burst may last (tbf_change: ~0U ns).
@@ -70,7 +70,7 @@ func (c *Client) addLeaf(ifindex, queue int, parent uint32, leaf Leaf) error {
 		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: ifindex, Parent: parent, Handle: handle},
 		// Limit 0: tbf makes no bfifo of its own. It must not be changed later: before Linux 5.15 a change with a
 		// pfifo_fast as its child ends in a NULL pointer (net/sched/sch_fifo.c, fifo_set_limit).
-		Rate: uint64(leaf.LineRate / 8), Buffer: tbfBuffer(leaf.LineRate / 8),
+		Rate: uint64(leaf.LineRate / 8), Buffer: tbfBuffer(leaf),
 	}
 	err := c.nl.QdiscReplace(tbf)
 	if errors.Is(err, unix.ENOENT) {
@@ -84,7 +84,7 @@ func (c *Client) addLeaf(ifindex, queue int, parent uint32, leaf Leaf) error {
 
 // tbfBuffer is the burst as the kernel takes it: the time it lasts at the rate, in psched ticks of 64 ns
 // (PSCHED_SHIFT 6, include/net/pkt_sched.h). A line slower than 244 kbit/s has less than tbfLeast.
-func tbfBuffer(bytesPerSecond float64) uint32 {
-	seconds := min(max(tbfBurst.Seconds(), tbfLeast/bytesPerSecond), tbfLongest.Seconds())
+func tbfBuffer(leaf Leaf) uint32 {
+	seconds := min(max(leaf.CatchUp.Seconds(), tbfLeast*8/leaf.LineRate), tbfLongest.Seconds())
 	return uint32(seconds * 1e9 / 64)
 }

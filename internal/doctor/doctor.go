@@ -1,5 +1,5 @@
-// Package doctor tells what this machine can and can't do for bondrepro, and what to do about it. It changes
-// nothing: it loads no module, and the interfaces it tries are in namespaces that end with the try.
+// Package doctor tells what this machine can and can't do for bondrepro, and what to do about it. The interfaces it tries
+// are in namespaces that end with the try; where bonding is there, the kernel may load the modules of what is tried with it.
 package doctor
 
 import (
@@ -19,6 +19,8 @@ type Check struct {
 	Needed bool   `json:"needed"` // without it nothing can be measured here
 	Found  string `json:"found"`  // what is there, or is not
 	Remedy string `json:"remedy,omitempty"`
+
+	forGuest bool // without it no guest can be booted
 }
 
 // Options say what to look for. The zero value is usable.
@@ -28,10 +30,17 @@ type Options struct {
 
 // Examine looks at everything. An error is ctx's.
 func Examine(ctx context.Context, o Options) ([]Check, error) {
-	checks := []Check{
-		privateNamespaces(ctx), control(netns.ReadRunning("/")), qemu(ctx, o.QEMU), kvm(ctx, o.QEMU), bootable(),
+	here := privateNamespaces(ctx)
+	checks := []Check{here, control(netns.ReadRunning("/")), qemu(ctx, o.QEMU), kvm(ctx, o.QEMU), bootable()}
+	return needed(checks, here.OK), ctx.Err()
+}
+
+// needed marks what a guest needs as needed, unless the running kernel can be measured without one.
+func needed(checks []Check, withoutGuest bool) []Check {
+	for i := range checks {
+		checks[i].Needed = checks[i].forGuest && !withoutGuest
 	}
-	return checks, ctx.Err()
+	return checks
 }
 
 // Healthy tells whether everything needed is there.
@@ -68,7 +77,7 @@ func control(k netns.Running) Check {
 }
 
 func qemu(ctx context.Context, program string) Check {
-	c := Check{Name: "QEMU", Needed: true}
+	c := Check{Name: "QEMU", forGuest: true}
 	version, err := vm.QEMUVersion(ctx, program)
 	if err != nil {
 		c.Found = err.Error() // says what to install
@@ -96,7 +105,7 @@ func kvm(ctx context.Context, program string) Check {
 // bootable looks for a kernel that run can boot when nobody names one: a package in the cache, or the means to
 // fetch one.
 func bootable() Check {
-	c := Check{Name: "a kernel to boot", Needed: true, OK: true}
+	c := Check{Name: "a kernel to boot", forGuest: true, OK: true}
 	cache, err := os.UserCacheDir()
 	if err == nil {
 		debs, _ := filepath.Glob(filepath.Join(cache, "bondrepro", "kernels", "linux-image-*.deb"))

@@ -30,6 +30,16 @@ func TestOnlyWhatIsNeededMakesItUnhealthy(t *testing.T) {
 	}
 }
 
+// A machine that can measure without a guest needs nothing for one.
+func TestAGuestIsNeededWhereTheRunningKernelCannot(t *testing.T) {
+	for withoutGuest, want := range map[bool]bool{false: false, true: true} {
+		checks := needed([]Check{{Name: "netns testbed", OK: withoutGuest}, {Name: "QEMU", forGuest: true}}, withoutGuest)
+		if got := Healthy(checks); got != want {
+			t.Errorf("without QEMU, netns usable %v: healthy %v", withoutGuest, got)
+		}
+	}
+}
+
 // The check says what the testbed itself would.
 func TestPrivateNamespaces(t *testing.T) {
 	c := privateNamespaces(t.Context())

@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 	"internal/doctor":    {"internal/kernel", "internal/netns", "internal/vm"},
 	"internal/testbed":   {"internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
 	"internal/guest":     {"internal/guestproto", "internal/measure"},
-	"internal/netns":     {"internal/arrivals", "internal/measure", "internal/stamp", "internal/traffic"},
+	"internal/netns":     {"internal/exitcode", "internal/measure", "internal/stamp", "internal/traffic"},
 	"internal/vm":        {"internal/arrivals", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/stamp"},
 	"internal/measure":   {"bondctl", "internal/traffic", "qdiscstat"},
 	"internal/traffic":   {"internal/arrivals", "internal/stamp"},

@@ -5,6 +5,8 @@ import (
 
 	"bondrepro/bondctl"
 	"bondrepro/internal/traffic"
+
+	"golang.org/x/sys/unix"
 )
 
 // Class says whose fault it is that a measurement could not be made.
@@ -35,6 +37,11 @@ func LacksNetem(err error) bool {
 	return errors.As(err, &fault) && fault.Class == Unsupported && fault.What == bondctl.Netem
 }
 
+// isLimit tells whether this process was refused what another one would get: files, or a writable /proc/sys.
+func isLimit(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.EROFS)
+}
+
 // AsFault classifies an error; nil stays nil.
 func AsFault(err error) *Fault {
 	var fault *Fault
@@ -49,7 +56,7 @@ func AsFault(err error) *Fault {
 		return fault
 	case errors.As(err, &unsupported):
 		return &Fault{Class: Unsupported, What: unsupported.What, Text: err.Error()}
-	case errors.As(err, &refused) || errors.As(err, &offload) || errors.As(err, &slow):
+	case errors.As(err, &refused) || errors.As(err, &offload) || errors.As(err, &slow) || isLimit(err):
 		return &Fault{Class: Refused, Text: err.Error()}
 	}
 	return &Fault{Class: Failed, Text: err.Error()}

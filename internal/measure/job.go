@@ -41,6 +41,10 @@ const (
 	// settle is how long counters must stand still before a measurement starts and after it ended.
 	settle     = 100 * time.Millisecond
 	drainLimit = 5 * time.Second
+	// lineCatchUp is what a line of tbf makes up for under senders that never stop. After a pause it must not be more
+	// than lineCatchUpIdle, as with a guest's wire: a burst would pass it by.
+	lineCatchUp     = 100 * time.Millisecond
+	lineCatchUpIdle = 20 * time.Millisecond
 )
 
 // The bond's address is one that is on no real network: TEST-NET-1 (RFC 5737), or one for documentation (RFC 3849).
@@ -76,7 +80,10 @@ func spec(job Job, slaves []string) bondctl.Spec {
 		s.Primary = slaves[*p]
 	}
 	if job.Shape && len(job.LineRate) > 0 {
-		s.LineRate = job.LineRate
+		s.LineRate, s.CatchUp = job.LineRate, lineCatchUp
+		if sc.Traffic.Burst.Packets > 0 {
+			s.CatchUp = lineCatchUpIdle
+		}
 	}
 	return s
 }

@@ -91,6 +91,7 @@ func ProbeTopology(ctx context.Context, job Job) (probe Probe, err error) {
 		return Probe{}, err
 	}
 	defer func() { err = errors.Join(err, p.down()) }()
+	job.Scenario.Traffic.Groups = job.Scenario.Traffic.Groups[:1] // one flow fills one TX queue soonest
 	// Straight out of a slave: a bond under test may orphan every packet, and then none stays charged.
 	if probe.Truesize, err = traffic.MeasureTruesize(trafficConfig(job, p.state.Slaves[0].Ifindex)); err != nil {
 		return Probe{}, err

@@ -11,20 +11,24 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"bondrepro/internal/exitcode"
 	"bondrepro/internal/measure"
 
 	"github.com/vishvananda/netlink/nl"
 )
 
 const (
-	// childVariable marks the child.
+	// childVariable and childArgument mark the child.
 	childVariable = "BONDREPRO_NETNS"
+	childArgument = "netns"
 	// channelFD is the child's end of the channel: the first of os/exec's ExtraFiles.
 	channelFD = 3
 )
 
 // Child tells whether this process is the child of a Start.
-func Child() bool { return os.Getenv(childVariable) != "" }
+func Child() bool {
+	return os.Getenv(childVariable) != "" && len(os.Args) == 2 && os.Args[1] == childArgument
+}
 
 // Main runs the child and never returns. Call it early in main: the process is in its private namespace already.
 func Main() {
@@ -33,8 +37,11 @@ func Main() {
 	if err := c.run(); err != nil {
 		c.end(err)
 	}
-	os.Exit(0)
+	os.Exit(ended)
 }
+
+// ended is the child's exit code: it bears no verdict, whoever started it.
+const ended = exitcode.Usage
 
 // child is the process in the namespaces.
 type child struct {
@@ -46,7 +53,7 @@ type child struct {
 // end ends the process, and with it all that it made; the parent reports what is written here.
 func (c *child) end(err error) {
 	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
+	os.Exit(ended)
 }
 
 // run does the parent's calls until the channel ends.
@@ -69,7 +76,7 @@ func (c *child) run() error {
 		for {
 			var r request
 			if in.Decode(&r) != nil {
-				os.Exit(0) // the parent closed the place or is gone: also in the middle of a call
+				os.Exit(ended) // the parent closed the place or is gone: also in the middle of a call
 			}
 			calls <- r
 		}
@@ -100,6 +107,12 @@ func (c *child) do(r request) response {
 			break
 		}
 		reply, err = answer(rec, nil)
+	case measure.KindProbe:
+		if failure := c.tryReceivers(r.Body); failure != nil {
+			reply.Fault = measure.AsFault(failure)
+			break
+		}
+		reply, err = measure.Serve(context.Background(), r.Kind, r.Body)
 	default:
 		reply, err = measure.Serve(context.Background(), r.Kind, r.Body)
 	}

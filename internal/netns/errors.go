@@ -11,11 +11,12 @@ import (
 
 // PanicError says that our own program died in the namespaces: a fault of ours. Exit code 134 suits it.
 type PanicError struct {
-	Err error // how it ended, an *osrun.Error with what it wrote
+	Said string // the beginning of what it wrote: a panic's message comes first, and its traces are long
+	Err  error  // how it ended, an *osrun.Error with the end of what it wrote
 }
 
 func (e *PanicError) Error() string {
-	return "our program in the private namespaces died: " + e.Err.Error()
+	return fmt.Sprintf("our program in the private namespaces died: %s … %v", e.Said, e.Err)
 }
 
 // Unwrap gives Err.
@@ -38,19 +39,25 @@ func (e *DeadError) Unwrap() error { return e.Err }
 
 // died sorts the end of the child that nobody asked for. A Go program dies of itself with SIGABRT under the "crash"
 // traceback and with exit code 2 before that is set.
-func died(end error) error {
+func died(end error, said string) error {
 	var e *osrun.Error
 	const goPanicked = 2
 	if errors.As(end, &e) && (e.Signal == syscall.SIGABRT || e.ExitCode == goPanicked) {
-		return &PanicError{Err: end}
+		return &PanicError{Said: said, Err: end}
 	}
 	return &DeadError{Err: end}
 }
 
 // SetupError says that the kernel refused to make the place: no namespace, no veth. Exit code 128 suits it.
-type SetupError struct{ Text string }
+type SetupError struct {
+	Text string
+	Err  error // the errno where there is one
+}
 
 func (e *SetupError) Error() string { return e.Text }
+
+// Unwrap gives Err.
+func (e *SetupError) Unwrap() error { return e.Err }
 
 // What forbids namespaces, and with which errno (clone(2), user_namespaces(7)). AppArmor may also let them be made and
 // take their rights away (Ubuntu, kernel.apparmor_restrict_unprivileged_userns).
@@ -69,7 +76,7 @@ func refusedClone(err error, rootless bool) error {
 	if rootless {
 		what = "make a user and a network namespace"
 	}
-	return &SetupError{Text: fmt.Sprintf("%s: %v%s", what, err, advice(err))}
+	return &SetupError{Text: fmt.Sprintf("%s: %v%s", what, err, advice(err)), Err: err}
 }
 
 // advice is what to do about an errno, in parentheses; empty where nothing is known.

@@ -42,7 +42,7 @@ func TestWhoseFaultADeathIs(t *testing.T) {
 		{&osrun.Error{Signal: syscall.SIGKILL, ExitCode: -1}, false},
 		{nil, false},
 	} {
-		err := died(c.end)
+		err := died(c.end, "panic: on purpose")
 		if _, ours := err.(*PanicError); ours != c.ours {
 			t.Errorf("%v: %T", c.end, err)
 		}

@@ -36,6 +36,7 @@ var ErrClosed = errors.New("the place is closed")
 // Whoever started it closes it.
 type Place struct {
 	process *osrun.Process
+	said    *beginning
 	channel net.Conn
 	facts   facts
 
@@ -47,11 +48,10 @@ type Place struct {
 // Start makes the place, as root in a network namespace of its own, else in a user namespace, too. The ctx ends
 // waiting for it; the place lives until Close. Errors are *SetupError, *PanicError, *DeadError or ctx's.
 func Start(ctx context.Context, config Config) (*Place, error) {
-	process, channel, err := startChild(ctx)
+	p, err := startChild(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &Place{process: process, channel: channel, in: json.NewDecoder(channel)}
 	limited, cancel := context.WithTimeout(ctx, setupLimit)
 	defer cancel()
 	if err := p.call(limited, kindSetup, config, &p.facts); err != nil {
@@ -64,11 +64,11 @@ func Start(ctx context.Context, config Config) (*Place, error) {
 }
 
 // startChild tries a network namespace first where root may have the right to make one.
-func startChild(ctx context.Context) (*osrun.Process, net.Conn, error) {
+func startChild(ctx context.Context) (*Place, error) {
 	if os.Geteuid() == 0 {
-		process, channel, err := start(ctx, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET})
+		p, err := start(ctx, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET})
 		if !errors.Is(err, syscall.EPERM) {
-			return process, channel, err
+			return p, err
 		}
 	}
 	return start(ctx, &syscall.SysProcAttr{
@@ -78,23 +78,33 @@ func startChild(ctx context.Context) (*osrun.Process, net.Conn, error) {
 	})
 }
 
-func start(ctx context.Context, attr *syscall.SysProcAttr) (*osrun.Process, net.Conn, error) {
+func start(ctx context.Context, attr *syscall.SysProcAttr) (*Place, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	ours, theirs, err := socketPair()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	process, err := osrun.Start(context.WithoutCancel(ctx), osrun.Cmd{
-		Path: "/proc/self/exe", Args: []string{"netns"}, // the argument is for those who read ps
+	p := &Place{said: &beginning{}, channel: ours, in: json.NewDecoder(ours)}
+	p.process, err = osrun.Start(context.WithoutCancel(ctx), osrun.Cmd{
+		Path: "/proc/self/exe", Args: []string{childArgument}, Stderr: p.said,
 		Env: append(os.Environ(), childVariable+"=1"), ExtraFiles: []*os.File{theirs}, Attr: attr,
 	})
 	closed := theirs.Close()
 	if err != nil {
-		return nil, nil, errors.Join(refusedClone(err, attr.Cloneflags&syscall.CLONE_NEWUSER != 0), closed, ours.Close())
+		return nil, errors.Join(refusedClone(err, attr.Cloneflags&syscall.CLONE_NEWUSER != 0), closed, ours.Close())
 	}
-	return process, ours, nil
+	return p, nil
+}
+
+// beginning keeps the first of what is written to it. It is read after the writer's end.
+type beginning struct{ text []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	const most = 1 << 10
+	b.text = append(b.text, p[:min(len(p), most-len(b.text))]...)
+	return len(p), nil
 }
 
 // socketPair is the channel: our end, and the child's.
@@ -191,7 +201,7 @@ func (p *Place) why(ctx context.Context) error {
 	}
 	select {
 	case <-p.process.Done(): // it was the child that ended
-		return died(p.process.Wait())
+		return died(p.process.Wait(), string(p.said.text))
 	case <-time.After(endLimit):
 	}
 	return errors.Join(&DeadError{Err: errors.New("it closed its channel and runs on")}, p.kill())

@@ -264,8 +264,21 @@ func TestAPanicOfTheChild(t *testing.T) {
 	}
 	<-p.process.Done()
 	var panicked *PanicError
-	if err := p.call(t.Context(), kindSetup, Config{}, nil); !errors.As(err, &panicked) {
+	if err := p.call(t.Context(), kindSetup, Config{}, nil); !errors.As(err, &panicked) || !strings.HasPrefix(panicked.Said, "panic: on purpose") {
 		t.Errorf("%T %v", err, err)
+	}
+}
+
+// A panic's message comes before traces of any length.
+func TestBeginningKeepsTheFirst(t *testing.T) {
+	var b beginning
+	for range 1000 {
+		if n, err := b.Write([]byte("0123456789")); n != 10 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if len(b.text) != 1024 || !strings.HasPrefix(string(b.text), "0123456789012") {
+		t.Errorf("%d bytes: %.20s…", len(b.text), b.text)
 	}
 }
 
@@ -304,10 +317,11 @@ func TestALateCancelHurtsNobody(t *testing.T) {
 
 func TestAChildWithoutItsChannel(t *testing.T) {
 	_, err := osrun.Run(t.Context(), osrun.Cmd{
-		Path: "/proc/self/exe", Env: append(os.Environ(), childVariable+"=1"), Timeout: limit,
+		Path: "/proc/self/exe", Args: []string{childArgument}, Env: append(os.Environ(), childVariable+"=1"), Timeout: limit,
 	})
-	if err == nil || !strings.Contains(err.Error(), "is no socket") {
-		t.Errorf("%v", err)
+	var failed *osrun.Error
+	if !errors.As(err, &failed) || failed.ExitCode != ended || !strings.Contains(err.Error(), "is no socket") {
+		t.Errorf("%v, want exit code %d and the reason", err, ended)
 	}
 }
 

@@ -2,6 +2,7 @@ package netns
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -18,17 +19,37 @@ const (
 	idleLimit = 30 * time.Second
 )
 
-// measure runs the job and adds what came out of the lines.
-func (c *child) measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
+// tryReceivers opens the receivers of a job and closes them: what they need of the kernel is known before anything is
+// measured.
+func (c *child) tryReceivers(body json.RawMessage) error {
+	var job measure.Job
+	if err := json.Unmarshal(body, &job); err != nil {
+		return err
+	}
+	job.Scenario.Traffic.Senders = max(job.Scenario.Traffic.Senders, 1) // "auto" is settled by the probe
+	receivers, err := c.listen(job)
+	if err != nil {
+		return err
+	}
+	return receivers.Close()
+}
+
+// listen opens the receivers at the far ends of the job's slaves.
+func (c *child) listen(job measure.Job) (receivers *traffic.Receivers, err error) {
 	ends, err := c.farEnds(job.Slaves)
 	if err != nil {
-		return rec, err
+		return nil, err
 	}
-	var receivers *traffic.Receivers
 	err = c.far.do(func() (err error) {
 		receivers, err = traffic.Listen(traffic.ReceiveConfig{Ifindexes: ends, Traffic: job.Scenario.Traffic})
 		return err
 	})
+	return receivers, err
+}
+
+// measure runs the job and adds what came out of the lines.
+func (c *child) measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
+	receivers, err := c.listen(job)
 	if err != nil {
 		return rec, err
 	}

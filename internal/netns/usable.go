@@ -17,38 +17,48 @@ var bonding = Module{Name: "bonding", Config: "CONFIG_BONDING"}
 // NoBondingError says that the running kernel can make no bond, or can't before something is done.
 type NoBondingError struct {
 	Release  string
-	Loadable bool // it is a module that is not loaded
+	Presence Presence // NotLoaded, Absent or Unknown
 }
 
 func (e *NoBondingError) Error() string {
-	if e.Loadable {
+	switch e.Presence {
+	case NotLoaded:
 		return "bonding is a module that is not loaded (modprobe bonding max_bonds=0)"
+	case Absent:
+		return fmt.Sprintf("this kernel (%s) has no bonding", e.Release)
 	}
-	return fmt.Sprintf("this kernel (%s) has no bonding", e.Release)
+	return fmt.Sprintf("nothing here tells whether this kernel (%s) has bonding, and it is not loaded (modprobe bonding max_bonds=0, outside of a container)", e.Release)
 }
 
 // FindBonding is nil where the running kernel can make a bond, else a *NoBondingError. It loads nothing.
 func FindBonding() error { return findBonding(ReadRunning("/")) }
 
 func findBonding(k Running) error {
-	switch p, _ := k.Has(bonding); p {
-	case Present:
-		return nil
-	case NotLoaded:
-		return &NoBondingError{Release: k.Release, Loadable: true}
+	if p, _ := k.Has(bonding); p != Present {
+		return &NoBondingError{Release: k.Release, Presence: p}
 	}
-	return &NoBondingError{Release: k.Release}
+	return nil
 }
 
-// Usable tells whether this user can measure on the running kernel: nil, or an error that is one sentence without its
-// full stop. It tries everything for real, in namespaces that end with it: a bond, veth, tbf, pfifo_fast, clsact with
+// UnusableError says, in one sentence without its full stop, why nothing can be measured on the running kernel.
+type UnusableError struct{ Err error }
+
+func (e *UnusableError) Error() string { return oneLine(e.Err.Error()) }
+
+// Unwrap gives Err.
+func (e *UnusableError) Unwrap() error { return e.Err }
+
+// Usable tells whether this user can measure on the running kernel: nil, or an *UnusableError; *PanicError is our own fault. It tries everything for real, in namespaces that end with it: a bond, veth, tbf, pfifo_fast, clsact with
 // matchall. netem is not tried: without it the control is only weaker.
 func Usable(ctx context.Context) error {
 	if err := FindBonding(); err != nil {
-		return err
+		return &UnusableError{Err: err}
 	}
-	if err := try(ctx); err != nil {
-		return errors.New(oneLine(err.Error()))
+	var ours *PanicError
+	if err := try(ctx); errors.As(err, &ours) {
+		return err
+	} else if err != nil {
+		return &UnusableError{Err: err}
 	}
 	return nil
 }

@@ -36,11 +36,11 @@ func TestWhatIsKnownOfAModule(t *testing.T) {
 		{"in modules.builtin", map[string]string{"lib/modules/RELEASE/modules.builtin": "kernel/drivers/net/bonding/bonding.ko\n"}, Present, ""},
 		{"=y", map[string]string{"boot/config-RELEASE": "CONFIG_BONDING=y\n"}, Present, ""},
 		{"a file", map[string]string{"lib/modules/RELEASE/modules.dep": "kernel/net/tls.ko:\nkernel/drivers/net/bonding/bonding.ko.xz: kernel/net/tls.ko\n"}, NotLoaded, "modprobe bonding max_bonds=0"},
-		{"only needed by another", map[string]string{"lib/modules/RELEASE/modules.dep": "kernel/other.ko: kernel/drivers/net/bonding/bonding.ko\n"}, Unknown, "has no bonding"},
+		{"only needed by another", map[string]string{"lib/modules/RELEASE/modules.dep": "kernel/other.ko: kernel/drivers/net/bonding/bonding.ko\n"}, Unknown, "nothing here tells whether this kernel"},
 		{"=m in a container", map[string]string{"boot/config-RELEASE": "CONFIG_BONDING=m\n"}, NotLoaded, "modprobe bonding max_bonds=0"},
 		{"not set", map[string]string{"boot/config-RELEASE": "# CONFIG_BONDING is not set\n"}, Absent, "has no bonding"},
 		{"another symbol", map[string]string{"boot/config-RELEASE": "CONFIG_BONDING_EXTRA=y\n"}, Absent, "has no bonding"},
-		{"nothing", nil, Unknown, "has no bonding"},
+		{"nothing", nil, Unknown, "nothing here tells whether this kernel"},
 	} {
 		k := tree(t, c.files)
 		if got, how := k.Has(bonding); got != c.want || how == "" {

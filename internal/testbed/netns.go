@@ -25,9 +25,12 @@ type private struct {
 
 var _ Testbed = (*private)(nil)
 
-// NetnsUsable tells whether OpenNetns can measure here: nil, or an error that is one sentence without its full stop. It
-// changes nothing.
-func NetnsUsable(ctx context.Context) error { return netns.Usable(ctx) }
+// UnusableError says why the running kernel can't be measured, in one sentence without its full stop.
+type UnusableError = netns.UnusableError
+
+// NetnsUsable tells whether OpenNetns can measure here: nil, or an *UnusableError; other errors are ours. It makes no
+// interface of the machine's own; the kernel may load modules of qdiscs and filters for it.
+func NetnsUsable(ctx context.Context) error { return classifyNetns(netns.Usable(ctx)) }
 
 // OpenNetns makes private namespaces on the running kernel, as root or as a user that may make user namespaces.
 // Errors are *UsageError, *KernelError, or of the environment.
@@ -76,8 +79,11 @@ func refuseForNetns(o Options) error {
 func classifyNetns(err error) error {
 	var none *netns.NoBondingError
 	var ours *netns.PanicError
+	var unusable *netns.UnusableError
 	switch {
-	case errors.As(err, &none) && !none.Loadable:
+	case errors.As(err, &unusable):
+		return unusable
+	case errors.As(err, &none) && none.Presence == netns.Absent:
 		return &KernelError{Reason: none.Error(), Err: err}
 	case errors.As(err, &ours):
 		return &exitcode.Error{Code: exitcode.Panicked, Err: err}
@@ -120,7 +126,7 @@ func (t *private) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 
 // within gives a call its deadline.
 func (t *private) within(ctx context.Context, kind string, job measure.Job, call func(context.Context) error) error {
-	limit := job.Scenario.Traffic.Duration.D() + spareTime
+	limit := patience(job)
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errTooLong)
 	defer cancel()
 	err := call(limited)

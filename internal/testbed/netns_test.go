@@ -53,8 +53,10 @@ func TestNetnsErrorsBySort(t *testing.T) {
 		want any
 		code int
 	}{
-		{&netns.NoBondingError{Release: "6.18"}, new(*KernelError), 0},
-		{&netns.NoBondingError{Release: "6.18", Loadable: true}, new(*netns.NoBondingError), exitcode.Usage},
+		{&netns.NoBondingError{Release: "6.18", Presence: netns.Absent}, new(*KernelError), 0},
+		{&netns.NoBondingError{Release: "6.18", Presence: netns.NotLoaded}, new(*netns.NoBondingError), exitcode.Usage},
+		{&netns.NoBondingError{Release: "6.18"}, new(*netns.NoBondingError), exitcode.Usage},
+		{&netns.UnusableError{Err: &netns.NoBondingError{Release: "6.18", Presence: netns.Absent}}, new(*UnusableError), exitcode.Usage},
 		{&netns.PanicError{Err: other}, new(*exitcode.Error), exitcode.Panicked},
 		{&netns.DeadError{Err: other}, new(*netns.DeadError), exitcode.Usage},
 		{&netns.SetupError{Text: "no"}, new(*netns.SetupError), exitcode.Usage},

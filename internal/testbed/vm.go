@@ -49,8 +49,9 @@ func builtInParams() string {
 }
 
 const (
-	// spareTime is what a measurement may take on top of its traffic on a slow machine.
-	spareTime = 60 * time.Second
+	// spareTime is what a measurement may take on top of its traffic on a slow machine, partnerTime what LACP may.
+	spareTime   = 60 * time.Second
+	partnerTime = 60 * time.Second
 	// wireQuiet is how long the lines must bring nothing before a run's count is closed.
 	wireQuiet = 100 * time.Millisecond
 	// idleLimit is how long they may go on: a full ring and queue on a slow line take some seconds.
@@ -272,9 +273,18 @@ func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 	return rec, nil
 }
 
+// patience is how long a job may take.
+func patience(job measure.Job) time.Duration {
+	limit := job.Scenario.Traffic.Duration.D() + spareTime
+	if len(job.Partner) > 0 {
+		limit += partnerTime
+	}
+	return limit
+}
+
 // call has the guest do a job; its refusals come back as *measure.Fault.
 func (g *guestVM) call(ctx context.Context, kind string, job measure.Job, out any) error {
-	limit := job.Scenario.Traffic.Duration.D() + spareTime
+	limit := patience(job)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var reply measure.Reply
