@@ -3,7 +3,9 @@ package reproducer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"bondrepro/internal/testbed"
 	"bondrepro/scenarios"
@@ -25,6 +27,10 @@ var beds = map[string]func(context.Context, testbed.Options) (testbed.Testbed, e
 // chooseTestbed names the testbed and says why. usable tells whether netns can be had: nil, or a sentence.
 func chooseTestbed(ctx context.Context, o Options, usable func(context.Context) error) (bed, why string, err error) {
 	asked := cmp.Or(o.Testbed, testbedAuto)
+	lockless := wantsLockless(o.Scenario)
+	if asked == testbedNetns && lockless != "" {
+		return "", "", &UsageError{Err: fmt.Errorf("--testbed netns can't honour it: %s; use --testbed vm", lockless)}
+	}
 	if _, known := beds[asked]; known {
 		return asked, "asked for", nil
 	}
@@ -34,13 +40,43 @@ func chooseTestbed(ctx context.Context, o Options, usable func(context.Context) 
 	if named := o.namesGuest(); named != "" {
 		return testbedVM, "auto: " + named + " is for a guest", nil
 	}
-	if err := usable(ctx); err != nil {
-		if ctx.Err() != nil {
-			return "", "", context.Cause(ctx)
-		}
-		return testbedVM, fmt.Sprintf("auto: %v, so a guest is booted", err), nil
+	if lockless != "" {
+		return testbedVM, autoGuest(lockless), nil
 	}
-	return testbedNetns, "auto: the running kernel can make the bond", nil
+	err = usable(ctx)
+	var unusable *testbed.UnusableError
+	switch {
+	case err == nil:
+		return testbedNetns, "auto: the running kernel can make the bond", nil
+	case ctx.Err() != nil:
+		return "", "", context.Cause(ctx)
+	case errors.As(err, &unusable):
+		return testbedVM, autoGuest(unusable.Error()), nil
+	}
+	return "", "", err
+}
+
+// autoGuest is why auto boots a guest.
+func autoGuest(why string) string { return fmt.Sprintf("auto: %s, so a guest is booted", why) }
+
+// lockless are metrics by which a scenario looks for faults of a pfifo_fast without a lock.
+var lockless = []string{"slaves.qdisc.stuck", "wire.crossed", "wire.reordered"}
+
+// wantsLockless tells, in a clause, why a scenario can't be measured on lines of tbf; empty when it can. A qdisc below
+// another is not lockless (net/sched/sch_api.c, qdisc_graft): what the lock prevents would never be seen.
+func wantsLockless(sc scenarios.Scenario) string {
+	for _, line := range sc.Expect {
+		x, err := scenarios.ParseExpr(line)
+		if err != nil {
+			continue // Validate has it
+		}
+		for _, name := range x.Metrics() {
+			if slices.Contains(lockless, name) && sc.Topology.Slaves.Qdisc == "pfifo_fast" {
+				return fmt.Sprintf("the scenario is about %s, and pfifo_fast is not lockless below the tbf that makes the line in netns", name)
+			}
+		}
+	}
+	return ""
 }
 
 // namesGuest is the first option that only a guest can honour; empty when there is none.

@@ -3,16 +3,25 @@ package reproducer
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
+	"bondrepro/internal/measure"
+	"bondrepro/internal/testbed"
 	"bondrepro/scenarios"
 )
 
 func TestChooseTestbed(t *testing.T) {
 	can := func(context.Context) error { return nil }
-	cannot := func(context.Context) error { return errors.New("this kernel (6.18.0) has no bonding") }
+	cannot := func(context.Context) error {
+		return &testbed.UnusableError{Err: errors.New("this kernel (6.18.0) has no bonding")}
+	}
 	never := func(context.Context) error { t.Error("the running kernel was tried"); return nil }
+	stuck, _, err := scenarios.Load("bond-stuck-queue")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name    string
 		options Options
@@ -22,6 +31,8 @@ func TestChooseTestbed(t *testing.T) {
 	}{
 		{"nothing asked, the kernel can", Options{}, can, "netns", "auto: the running kernel can make the bond"},
 		{"auto, the kernel can't", Options{Testbed: "auto"}, cannot, "vm", "auto: this kernel (6.18.0) has no bonding, so a guest is booted"},
+		{"a fault that needs a lockless queue", Options{Scenario: stuck}, never, "vm",
+			"auto: the scenario is about slaves.qdisc.stuck, and pfifo_fast is not lockless below the tbf that makes the line in netns, so a guest is booted"},
 		{"vm", Options{Testbed: "vm"}, never, "vm", "asked for"},
 		{"netns", Options{Testbed: "netns"}, never, "netns", "asked for"},
 		{"a kernel is named", Options{Kernel: "bzImage"}, never, "vm", "auto: --kernel is for a guest"},
@@ -35,8 +46,15 @@ func TestChooseTestbed(t *testing.T) {
 			t.Errorf("%s: %s (%s), %v; want %s (%s)", c.name, bed, why, err, c.bed, c.why)
 		}
 	}
-	_, _, err := chooseTestbed(t.Context(), Options{Testbed: "moon"}, never)
 	var usage *UsageError
+	if _, _, err := chooseTestbed(t.Context(), Options{Testbed: "netns", Scenario: stuck}, never); !errors.As(err, &usage) || !strings.Contains(err.Error(), "lockless") {
+		t.Errorf("netns for a fault that needs a lockless queue: %v", err)
+	}
+	ours := errors.New("a fault of ours")
+	if _, _, err := chooseTestbed(t.Context(), Options{}, func(context.Context) error { return ours }); !errors.Is(err, ours) {
+		t.Errorf("a fault of ours became %v", err)
+	}
+	_, _, err = chooseTestbed(t.Context(), Options{Testbed: "moon"}, never)
 	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "moon") {
 		t.Errorf("an unknown testbed: %v, want a usage error that names it", err)
 	}
@@ -72,5 +90,48 @@ func TestAutoSenders(t *testing.T) {
 	s.known.Slaves = nil // no ring
 	if got := s.settleSenders(sc).Traffic.Senders; got != 1 {
 		t.Errorf("%d senders where not even one fits, want 1", got)
+	}
+}
+
+// refusing is a place that can't do what is asked.
+type refusing struct {
+	place
+	closed *bool
+}
+
+func (p *refusing) Probe(context.Context, measure.Job) (measure.Probe, error) {
+	return measure.Probe{}, &measure.Fault{Class: measure.Refused, Text: "SO_SNDBUFFORCE: operation not permitted"}
+}
+
+func (p *refusing) Close() error { *p.closed = true; return nil }
+
+// What auto chose may turn out to be unable: then a guest is booted, and why is said. What was asked for is refused.
+func TestAutoFallsBackToAGuest(t *testing.T) {
+	saved := maps.Clone(beds)
+	t.Cleanup(func() { beds = saved })
+	closed := false
+	var kernel string
+	beds = map[string]func(context.Context, testbed.Options) (testbed.Testbed, error){
+		testbedNetns: func(context.Context, testbed.Options) (testbed.Testbed, error) {
+			return &refusing{closed: &closed}, nil
+		},
+		testbedVM: func(_ context.Context, o testbed.Options) (testbed.Testbed, error) {
+			kernel = o.Kernel
+			return &place{}, nil
+		},
+	}
+	s := &Session{options: Options{Scenario: scenarios.Default(), Progress: func(string) {}}}
+	if err := s.openChosen(t.Context(), testbedNetns, "auto: it can"); err != nil {
+		t.Fatal(err)
+	}
+	if !closed || s.config.Testbed != testbedVM || kernel != DefaultKernel || s.known.Truesize == 0 || s.config.TestbedWhy !=
+		"auto: the running kernel can't measure this (SO_SNDBUFFORCE: operation not permitted), so a guest is booted" {
+		t.Errorf("closed %v, testbed %s (%s), kernel %q", closed, s.config.Testbed, s.config.TestbedWhy, kernel)
+	}
+
+	s = &Session{options: Options{Scenario: scenarios.Default(), Testbed: testbedNetns, Progress: func(string) {}}}
+	var usage *UsageError
+	if err := s.openChosen(t.Context(), testbedNetns, "asked for"); !errors.As(err, &usage) || s.config.Testbed != testbedNetns {
+		t.Errorf("asked for netns: %v in %s, want a usage error", err, s.config.Testbed)
 	}
 }

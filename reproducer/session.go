@@ -63,24 +63,49 @@ func Open(ctx context.Context, options Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bed == testbedVM && options.Kernel == "" {
-		options.Kernel = DefaultKernel
-	}
 	s := &Session{options: options, firstRun: rand.Uint32() &^ 0xffff, config: result.Config{
-		Scenario: options.Scenario, Set: options.Set, Testbed: bed, TestbedWhy: why, Kernel: options.Kernel,
-		Modules: options.Modules, NoControl: options.NoControl,
+		Scenario: options.Scenario, Set: options.Set, Modules: options.Modules, NoControl: options.NoControl,
 	}}
-	s.place, err = beds[bed](ctx, bedOptions(options))
-	if err != nil {
-		return s, fromPlace(err)
+	if err := s.openChosen(ctx, bed, why); err != nil {
+		return s, err
 	}
 	return s, s.settle(ctx)
 }
 
-func (s *Session) settle(ctx context.Context) error {
-	if err := s.probe(ctx); err != nil {
+// openChosen opens the testbed. Where auto chose the running kernel and that turns out to be unable, a guest is booted.
+func (s *Session) openChosen(ctx context.Context, bed, why string) error {
+	err := s.open(ctx, bed, why)
+	asked := s.options.Testbed == bed
+	if bed != testbedNetns || asked || !isRefusal(err) {
 		return err
 	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	return s.open(ctx, testbedVM, autoGuest("the running kernel can't measure this ("+err.Error()+")"))
+}
+
+// open makes the place and learns what a packet is charged there.
+func (s *Session) open(ctx context.Context, bed, why string) (err error) {
+	if bed == testbedVM && s.options.Kernel == "" {
+		s.options.Kernel = DefaultKernel
+	}
+	s.config.Testbed, s.config.TestbedWhy, s.config.Kernel = bed, why, s.options.Kernel
+	if s.place, err = beds[bed](ctx, bedOptions(s.options)); err != nil {
+		return fromPlace(err)
+	}
+	return s.probe(ctx)
+}
+
+// isRefusal tells whether a place can't do what is asked, or can't be made by this kernel.
+func isRefusal(err error) bool {
+	var usage *UsageError
+	var kernel *KernelError
+	return errors.As(err, &usage) || errors.As(err, &kernel)
+}
+
+// settle makes numbers of what the scenario leaves to the place.
+func (s *Session) settle(ctx context.Context) error {
 	s.config.Scenario = s.settleSenders(s.config.Scenario)
 	return s.settleLineRate(ctx)
 }
