@@ -94,6 +94,13 @@ func (c *console) line(raw string) {
 	}
 }
 
+// complain notes what is to be known of the kernel beside what it said itself.
+func (c *console) complain(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.complaints = upTo(complaintsMost, c.complaints, text)
+}
+
 // upTo appends the text unless there are most already.
 func upTo(most int, list []string, text string) []string {
 	if len(list) >= most {

@@ -41,6 +41,7 @@ func (e *QEMUError) Unwrap() error { return e.Err }
 type KernelError struct {
 	Reason  string // "panicked: …", "hung: …", "reached no userspace in 1m0s", "reset …"
 	Console string // the console's last lines
+	early   bool   // it stood still before our program began
 }
 
 // Error is the reason and the console's end.
@@ -140,5 +141,11 @@ func noHello(limit fmt.Stringer, c consoleState) error {
 	case strings.HasPrefix(c.mark, guestproto.MarkLoading):
 		reason = fmt.Sprintf("hung: it did not finish within %v", limit)
 	}
-	return &KernelError{Reason: during(reason, c.mark), Console: c.tail}
+	return &KernelError{Reason: during(reason, c.mark), Console: c.tail, early: c.panic == "" && c.mark == ""}
+}
+
+// stalledEarly tells whether a kernel stood still before our program began, without a word of its own.
+func stalledEarly(err error) bool {
+	var kernel *KernelError
+	return errors.As(err, &kernel) && kernel.early
 }

@@ -57,15 +57,35 @@ func Start(ctx context.Context, config Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{config: config, dead: make(chan struct{}), greeted: make(chan guestproto.Hello, 1), marked: make(chan struct{}, 1)}
-	if m.version, err = qemuVersion(ctx, config.QEMU); err != nil {
+	version, err := qemuVersion(ctx, config.QEMU)
+	if err != nil {
 		return nil, err
 	}
-	m.accel = Accelerator{config.Accel, "asked for"}
+	accel := Accelerator{config.Accel, "asked for"}
 	if config.Accel == "" {
-		if m.accel, err = chooseAccelerator(ctx, config.QEMU, m.version, kvmDevice, cachedProbe()); err != nil {
+		if accel, err = chooseAccelerator(ctx, config.QEMU, version, kvmDevice, cachedProbe()); err != nil {
 			return nil, err
 		}
+	}
+	m, err := boot(ctx, config, version, accel)
+	if accel.Name != TCG || !stalledEarly(err) {
+		return m, err
+	}
+	// TCG itself stands still at a boot now and then (seen once in some hundred, before the kernel's second second): it
+	// takes two to blame the kernel, and one is told.
+	config.Progress("the kernel reached no userspace; TCG may be to blame: once more")
+	if m, err = boot(ctx, config, version, accel); err != nil {
+		return nil, err
+	}
+	m.console.complain(fmt.Sprintf("a boot before this one reached no userspace within %v", config.BootTimeout))
+	return m, nil
+}
+
+// boot boots once.
+func boot(ctx context.Context, config Config, version string, accel Accelerator) (*Machine, error) {
+	m := &Machine{
+		config: config, version: version, accel: accel,
+		dead: make(chan struct{}), greeted: make(chan guestproto.Hello, 1), marked: make(chan struct{}, 1),
 	}
 	m.console = newConsole(config.ConsoleLog, m.progress)
 	began := time.Now()

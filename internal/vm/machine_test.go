@@ -310,18 +310,31 @@ func TestBootThatFails(t *testing.T) {
 		change func(*vm.Config)
 		is     func(error) bool
 		text   string
+		boots  int // under TCG, which is given one more try where the kernel says nothing at all
 	}{
-		{"no time", func(c *vm.Config) { c.BootTimeout = 200 * time.Millisecond }, kernelFails, "reached no userspace in 200ms"},
-		{"no kernel", func(c *vm.Config) { c.Image = rubbish }, qemuFails, "QEMU failed"},
-		{"no root file system", func(c *vm.Config) { c.Append = "rdinit=/nowhere" }, kernelFails, "panicked (Kernel panic - not syncing"},
-		{"no QEMU", func(c *vm.Config) { c.QEMU = "no-such-qemu" }, noQEMU, "apt-get install qemu-system-x86"},
-		{"no QEMU of ours", func(c *vm.Config) { c.QEMU = "true" }, noQEMU, "its version is"},
+		{"no time", func(c *vm.Config) { c.BootTimeout = 200 * time.Millisecond }, kernelFails, "reached no userspace in 200ms", 2},
+		{"no kernel", func(c *vm.Config) { c.Image = rubbish }, qemuFails, "QEMU failed", 1},
+		{"no root file system", func(c *vm.Config) { c.Append = "rdinit=/nowhere" }, kernelFails, "panicked (Kernel panic - not syncing", 1},
+		{"no QEMU", func(c *vm.Config) { c.QEMU = "no-such-qemu" }, noQEMU, "apt-get install qemu-system-x86", 0},
+		{"no QEMU of ours", func(c *vm.Config) { c.QEMU = "true" }, noQEMU, "its version is", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m, err := vm.Start(t.Context(), config(t, tt.change))
+			boots := 0
+			m, err := vm.Start(t.Context(), config(t, func(c *vm.Config) {
+				tt.change(c)
+				c.Accel = vm.TCG
+				c.Progress = func(text string) {
+					if strings.HasPrefix(text, "booting with") {
+						boots++
+					}
+				}
+			}))
 			if err == nil {
 				m.Close()
+			}
+			if boots != tt.boots {
+				t.Errorf("%d boots, want %d", boots, tt.boots)
 			}
 			if !tt.is(err) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("got %T: %v", err, err)
