@@ -27,7 +27,7 @@ var generalRules = []rule{
 }
 
 // acceptable are the diagnoses (reproducer/result, Diagnoses) that a good kernel may show where a scenario provokes them.
-var acceptable = []string{"sndbuf-exceeds-queue", "broadcast-clones", "lost-uncounted"}
+var acceptable = []string{"sndbuf-exceeds-queue", "broadcast-clones"}
 
 // verdictRules are about what makes a verdict.
 var verdictRules = []rule{

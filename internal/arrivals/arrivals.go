@@ -17,8 +17,10 @@ const (
 	seriesEvery = int64(10 * time.Millisecond)
 	// seqMax bounds the memory a damaged sequence number can take: 2^30 numbers are 128 MB and hours of sending.
 	seqMax = 1 << 30
-	// sightingsMost bounds the list of foreign frames.
+	// sightingsMost bounds the list of foreign frames of one kind on one line.
 	sightingsMost = 64
+	// silencesMost is how many of the longest silences are kept.
+	silencesMost = 32
 	// Damaged is the kind of frames whose header is ours but names a sender or a number that can't be.
 	Damaged stamp.Kind = "damaged"
 )
@@ -32,10 +34,10 @@ type Run struct {
 	mu       sync.Mutex
 	first    int64 // when its first frame came on any line; math.MinInt64 before that
 	last     int64
-	gap      int64
-	gapAt    int64
-	greatest map[flow]uint64 // number + 1
-	crossed  []uint64        // by sender
+	silences [silencesMost]silence // the longest, in no order
+	shortest int                   // the index of the shortest of them
+	greatest map[flow]uint64       // number + 1
+	crossed  []uint64              // by sender
 }
 
 // flow is a sender and a group.
@@ -62,9 +64,7 @@ func (r *Run) took(f flow, seq uint64, now int64) (first int64) {
 	if r.first == math.MinInt64 {
 		r.first, r.last = now, now
 	}
-	if gap := now - r.last; gap > r.gap {
-		r.gap, r.gapAt = gap, r.last
-	}
+	r.silent(silence{r.last, now - r.last})
 	r.last = max(r.last, now)
 	if g := r.greatest[f]; seq+1 < g {
 		r.crossed[f.sender]++
@@ -72,6 +72,22 @@ func (r *Run) took(f flow, seq uint64, now int64) (first int64) {
 		r.greatest[f] = seq + 1
 	}
 	return r.first
+}
+
+// silence is a time without a frame of the run on any line.
+type silence struct{ from, long int64 }
+
+// silent keeps a silence if it is longer than the shortest of those kept.
+func (r *Run) silent(s silence) {
+	if s.long <= r.silences[r.shortest].long {
+		return
+	}
+	r.silences[r.shortest] = s
+	for i := range r.silences {
+		if r.silences[i].long < r.silences[r.shortest].long {
+			r.shortest = i
+		}
+	}
 }
 
 // Line counts one line of one run. Its owner locks.
@@ -148,7 +164,7 @@ func (l *Line) Foreign(kind stamp.Kind, size int, now int64) {
 	l.frames++
 	l.bytes += uint64(size)
 	l.foreign[kind]++
-	if len(l.seen) < sightingsMost {
+	if l.foreign[kind] <= sightingsMost {
 		l.seen = append(l.seen, sighting{now, kind})
 	}
 }

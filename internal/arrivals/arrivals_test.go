@@ -161,7 +161,47 @@ func TestGapAndSightings(t *testing.T) {
 	if w.GapMS != 50 || w.GapAtMS != 5 {
 		t.Errorf("gap of %v ms at %v, want 50 at 5", w.GapMS, w.GapAtMS)
 	}
+	if s := w.Silences; len(s) != 3 || s[1] != (result.Silence{AtMS: 5, MS: 50}) {
+		t.Errorf("silences %v", s)
+	}
 	if s := w.Slaves[1].Sightings; len(s) != 2 || s[0] != (result.Sighting{AtMS: -10, Kind: "arp"}) || s[1].AtMS != 30 {
 		t.Errorf("sightings %v", s)
+	}
+}
+
+// TestSilences: the longest are kept, in order of time, whatever order they came in.
+func TestSilences(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	run := begin(1, 1)
+	l := run.Line()
+	now := int64(0)
+	for i := range 2 * silencesMost {
+		l.Frame(datagram(1, 0, uint64(i), 100), now)
+		now += int64(1+(i*7)%(2*silencesMost)) * ms // each length from 1 to 64 once, mixed
+	}
+	s := run.Summary([]*Line{l}).Silences
+	if len(s) != silencesMost {
+		t.Fatalf("%d silences", len(s))
+	}
+	for i, x := range s {
+		if x.MS <= silencesMost-1 || i > 0 && x.AtMS <= s[i-1].AtMS {
+			t.Errorf("silence %d is %+v", i, x)
+		}
+	}
+}
+
+// TestSightingsOfEachKind: many frames of one kind hide no other's.
+func TestSightingsOfEachKind(t *testing.T) {
+	arp := append(make([]byte, 12), 0x08, 0x06, 0, 1)
+	lacp := append(make([]byte, 12), 0x88, 0x09, 1)
+	run := begin(1, 1)
+	l := run.Line()
+	for i := range 2 * sightingsMost {
+		l.Frame(lacp, int64(i))
+	}
+	l.Frame(arp, 1000)
+	s := run.Summary([]*Line{l}).Slaves[0].Sightings
+	if len(s) != sightingsMost+1 || s[sightingsMost].Kind != "arp" {
+		t.Errorf("%d sightings, the last is %+v", len(s), s[len(s)-1])
 	}
 }

@@ -18,15 +18,28 @@ func (r *Run) Summary(lines []*Line) result.Wire {
 		w.Slaves = append(w.Slaves, l.slave())
 	}
 	if r.first != math.MinInt64 {
-		w.GapMS, w.GapAtMS = milliseconds(r.gap), milliseconds(r.gapAt-r.first)
-		if r.gap == 0 {
-			w.GapAtMS = 0
+		w.Silences = r.longest()
+		for _, s := range w.Silences {
+			if s.MS > w.GapMS {
+				w.GapMS, w.GapAtMS = s.MS, s.AtMS
+			}
 		}
 	}
 	for s := range r.senders {
 		w.Senders = append(w.Senders, r.sender(s, lines))
 	}
 	return w
+}
+
+// longest are the silences kept, in order of time.
+func (r *Run) longest() (out []result.Silence) {
+	for _, s := range r.silences {
+		if s.long > 0 {
+			out = append(out, result.Silence{AtMS: milliseconds(s.from - r.first), MS: milliseconds(s.long)})
+		}
+	}
+	slices.SortFunc(out, func(a, b result.Silence) int { return cmp.Compare(a.AtMS, b.AtMS) })
+	return out
 }
 
 // sender is one sender's numbers over all lines.

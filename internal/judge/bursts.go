@@ -3,64 +3,132 @@ package judge
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"bondrepro/reproducer/result"
 )
 
 // stall is a poll that found packets in a slave's queue, long after the last burst began, with nothing leaving it.
 type stall struct {
-	slave int
 	poll  int
 	burst int // the number of the last burst, from 0
 }
 
-// stalls finds them in the polls of one slave; none without bursts.
-func (f *facts) stalls(slave int) (out []stall) {
+// late is the number of the last burst before a poll, from 0, when half of the time to the next one has passed.
+func (f *facts) late(poll int) (burst int, ok bool) {
 	every := milliseconds(f.sc.Traffic.Burst.Every)
-	if f.sc.Traffic.Burst.Packets == 0 || every <= 0 || slave >= len(f.rec.Series.Slaves) {
-		return nil
-	}
+	at := f.rec.Series.AtMS[poll]
+	n := math.Floor(at / every)
+	return int(n), at-n*every >= every/2
+}
+
+// stalls finds them in the polls of one slave.
+func (f *facts) stalls(slave int) (out []stall) {
 	at, s := f.rec.Series.AtMS, &f.rec.Series.Slaves[slave]
 	for i := 1; i < min(len(at), len(s.Qlen), len(s.Completed)); i++ {
-		burst := math.Floor(at[i] / every)
-		if at[i]-burst*every >= every/2 && s.Qlen[i] > 0 && s.Completed[i] == s.Completed[i-1] {
-			out = append(out, stall{slave, i, int(burst)})
+		if burst, ok := f.late(i); ok && s.Qlen[i] > 0 && s.Completed[i] == s.Completed[i-1] {
+			out = append(out, stall{i, burst})
 		}
 	}
 	return out
 }
 
-// stalledPolls is how many polls found a stall on any slave.
-func (f *facts) stalledPolls() int {
-	polls := map[int]bool{}
-	for i := range f.slaves {
-		for _, s := range f.stalls(i) {
-			polls[s.poll] = true
+// stuckPolls are the polls that found a slave's queue stuck until the next burst: the second and further stalls in a
+// row, for one poll may fall between two frames of a slow line; none where the line may still be busy with the burst,
+// or the driver's ring be full.
+func (f *facts) stuckPolls(slave int) (polls []int) {
+	if f.slowForBursts(slave) {
+		return nil
+	}
+	ss := f.stalls(slave)
+	for k := 1; k < len(ss); k++ {
+		poll := ss[k].poll
+		if poll == ss[k-1].poll+1 && ss[k].burst == ss[k-1].burst && !f.ringBusy(slave, poll) {
+			polls = append(polls, poll)
 		}
 	}
-	return len(polls)
+	return polls
+}
+
+// notWatched tells why polls can't find a queue stuck between bursts here; "" when they can.
+func (f *facts) notWatched() string {
+	if f.sc.Traffic.Burst.Packets == 0 || f.sc.Traffic.Burst.Every <= 0 {
+		return "the senders do not stop between bursts"
+	}
+	if how, changed := f.slaveChanged(); changed {
+		return "a slave changed: " + how
+	}
+	if len(f.rec.Series.Slaves) == 0 {
+		return "there are no polls"
+	}
+	return ""
+}
+
+// unseen tells why polls that found nothing stuck are not enough to say that nothing was; "" when they are.
+func (f *facts) unseen() string {
+	for _, l := range f.lines() {
+		if f.slowForBursts(l.slave) {
+			return fmt.Sprintf("the line of %s may be busy with a burst for half of the time to the next", f.name(l.slave))
+		}
+	}
+	if bursts, sent := f.watched(); bursts == 0 || 2*bursts < sent {
+		return fmt.Sprintf("only %d of %d bursts have two polls in the second half of the time to the next", bursts, sent)
+	}
+	return ""
+}
+
+// watched is how many bursts have two polls in the second half of the time to the next, and how many were sent.
+func (f *facts) watched() (bursts, sent int) {
+	polls := map[int]int{}
+	for i := range f.rec.Series.AtMS {
+		if burst, ok := f.late(i); ok {
+			polls[burst]++
+		}
+	}
+	for _, n := range polls {
+		if n >= 2 {
+			bursts++
+		}
+	}
+	each := int64(f.sc.Traffic.Burst.Packets) * int64(len(f.rec.Senders))
+	return bursts, int((f.seqs + each - 1) / each)
+}
+
+// stuckMetric is slaves.qdisc.stuck. It takes polls to say that nothing was stuck, none to say that something was.
+func (f *facts) stuckMetric(m metrics) {
+	const name = "slaves.qdisc.stuck"
+	if why := f.notWatched(); why != "" {
+		m.lack(why, name)
+		return
+	}
+	var all []int
+	for i := range f.slaves {
+		all = append(all, f.stuckPolls(i)...)
+	}
+	slices.Sort(all)
+	if n := len(slices.Compact(all)); n > 0 {
+		m.set(name, float64(n))
+	} else if why := f.unseen(); why != "" {
+		m.lack(why, name)
+	} else {
+		m.set(name, 0)
+	}
 }
 
 // stalled finds a queue that is stuck until the next burst: a lost wake-up, such as the lockless pfifo_fast had. The
 // drain at the end of a run sees such a queue only when it is the last burst's.
 func stalled(f *facts, _ result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
-	if _, changed := f.slaveChanged(); changed {
+	if f.notWatched() != "" {
 		return result.Finding{}, "", false
 	}
 	for i := range f.slaves {
-		ss := f.stalls(i)
-		if len(ss) == 0 || f.slowForBursts(i) {
+		polls := f.stuckPolls(i)
+		if len(polls) == 0 {
 			continue
 		}
-		for k := 1; k < len(ss); k++ { // one poll may fall between two frames of a slow line
-			poll := ss[k].poll
-			if poll != ss[k-1].poll+1 || ss[k].burst != ss[k-1].burst || f.ringBusy(i, poll) {
-				continue
-			}
-			s := &f.rec.Series
-			return finding(result.StuckQueue, fmt.Sprintf("%d polls found packets in the queue of %s with nothing leaving it, first two in a row at %.0f ms: %d packets, and none left for %.0f ms",
-				len(ss), f.name(i), s.AtMS[poll], s.Slaves[i].Qlen[poll], s.AtMS[poll]-s.AtMS[poll-2])), result.CauseKernel, true
-		}
+		s, first := &f.rec.Series, polls[0]
+		return finding(result.StuckQueue, fmt.Sprintf("%d polls, each the second in a row or later, found packets in the queue of %s with nothing leaving it, first at %.0f ms: %d packets, and none left for %.0f ms",
+			len(polls), f.name(i), s.AtMS[first], s.Slaves[i].Qlen[first], s.AtMS[first]-s.AtMS[first-2])), result.CauseKernel, true
 	}
 	return result.Finding{}, "", false
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 
 // expect evaluates the scenario's expect lines over the metrics of a run. One whose metrics can't be had is
 // not evaluated, and says why.
-func expect(lines []string, metrics map[string]float64, o result.Oracle) []result.Expectation {
+func expect(lines []string, m metrics) []result.Expectation {
 	var out []result.Expectation
 	for _, line := range lines {
 		e := result.Expectation{Expr: line}
@@ -22,27 +23,25 @@ func expect(lines []string, metrics map[string]float64, o result.Oracle) []resul
 			continue
 		}
 		e.OK, e.Evaluated = x.Eval(func(name string) (float64, bool) {
-			v, ok := metrics[name]
+			v, ok := m.values[name]
 			return v, ok
 		})
-		e.Note = found(x, metrics, o)
+		e.Note = found(x, m)
 		out = append(out, e)
 	}
 	return out
 }
 
 // found lists the values of an expression's metrics.
-func found(x scenarios.Expr, metrics map[string]float64, o result.Oracle) string {
+func found(x scenarios.Expr, m metrics) string {
 	var values []string
 	for _, name := range x.Metrics() {
-		v, ok := metrics[name]
-		m, _ := scenarios.FindMetric(name)
+		v, ok := m.values[name]
+		metric, _ := scenarios.FindMetric(name)
 		switch {
-		case !ok && o.Why != "" && oracular[name]:
-			values = append(values, name+" can't be had: "+o.Why)
 		case !ok:
-			values = append(values, name+" can't be had here")
-		case m.Bool:
+			values = append(values, fmt.Sprintf("%s can't be had: %s", name, m.absent[name]))
+		case metric.Bool:
 			values = append(values, fmt.Sprintf("%s is %t", name, v != 0))
 		default:
 			values = append(values, name+" is "+strconv.FormatFloat(v, 'f', -1, 64))
@@ -51,15 +50,40 @@ func found(x scenarios.Expr, metrics map[string]float64, o result.Oracle) string
 	return strings.Join(values, ", ")
 }
 
-// oracular are the metrics that are absent where the oracle is.
-var oracular = map[string]bool{"uncharged.median": true, "uncharged.max": true, "in_flight.median": true, "orphaned": true}
-
-// failedExpectation is the first that failed, with the values found; "" when none did.
-func failedExpectation(es []result.Expectation) string {
-	for _, e := range es {
-		if e.Evaluated && !e.OK {
-			return fmt.Sprintf("expected %s, but %s", e.Expr, e.Note)
+// failed is the first expectation that failed; nil when none did.
+func failed(es []result.Expectation) *result.Expectation {
+	for i := range es {
+		if es[i].Evaluated && !es[i].OK {
+			return &es[i]
 		}
 	}
-	return ""
+	return nil
+}
+
+// failure says what failed, with the values found.
+func failure(e *result.Expectation) string {
+	return fmt.Sprintf("expected %s, but %s", e.Expr, e.Note)
+}
+
+// oracular are the metrics that are absent where the oracle is.
+var oracular = []string{"uncharged.median", "uncharged.max", "in_flight.median", "orphaned"}
+
+// open is the first expectation that could not be evaluated, so that the run can't be GOOD; nil when there is none.
+// Where there is no oracle, what rests on it alone is left open: drops tell there, and the report says so.
+func open(es []result.Expectation, m metrics, o result.Oracle) *result.Expectation {
+	for i := range es {
+		if !es[i].Evaluated && (o.Available || !restsOnOracle(es[i].Expr, m)) {
+			return &es[i]
+		}
+	}
+	return nil
+}
+
+// restsOnOracle tells whether no other metric than the oracle's is missing for an expression.
+func restsOnOracle(text string, m metrics) bool {
+	x, err := scenarios.ParseExpr(text)
+	return err == nil && !slices.ContainsFunc(x.Metrics(), func(name string) bool {
+		_, ok := m.values[name]
+		return !ok && !slices.Contains(oracular, name)
+	})
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"bondrepro/reproducer/result"
@@ -17,18 +18,58 @@ const (
 )
 
 // failover is the metrics of what a failover looks like at the wire.
-func (f *facts) failover(m map[string]float64) {
+func (f *facts) failover(m metrics) {
 	if !f.hasFlows() {
+		m.lack("the wire told no flows apart", "failover.gap", "failover.arp", "failover.igmp", "failover.lost", "failover.back")
 		return // nothing came, or the recording is older than these facts
 	}
-	m["failover.gap"] = f.rec.Wire.GapMS
-	if fault, ok := f.firstFault(); ok {
-		m["failover.arp"] = float64(f.sighted("arp", fault, func(int) bool { return true }))
-		m["failover.igmp"] = float64(f.sighted("igmp", fault, func(line int) bool { return f.silentBefore(line, fault) }))
+	fault, faulted := f.firstFault()
+	m.set("failover.gap", f.longestSilence(fault-clockSlackMS))
+	if !faulted {
+		m.lack("no fault was made", "failover.arp", "failover.igmp", "failover.lost", "failover.back")
+		return
+	}
+	a := f.announcements()
+	m.set("failover.arp", float64(f.sighted(a.address, fault)))
+	m.set("failover.igmp", float64(f.sighted(a.membership, fault)))
+	if why := f.noLostShare(); why != "" {
+		m.lack(why, "failover.lost")
+	} else {
+		m.set("failover.lost", float64(gapsHop(f).Remainder)/float64(f.seqs))
 	}
 	if share, ok := f.cameBack(); ok {
-		m["failover.back"] = share
+		m.set("failover.back", share)
+	} else {
+		m.lack(fmt.Sprintf("no slave was set down, up again, and given %.0f ms before the senders ended", settleMS), "failover.back")
 	}
+}
+
+// noLostShare tells why nobody can say what share of the packets was lost; "" when the gaps tell.
+func (f *facts) noLostShare() string {
+	if how, yes := f.qdiscReplaced(); yes {
+		return "drops are not known where a qdisc was replaced: " + how
+	}
+	switch {
+	case f.broadcast():
+		return "in broadcast mode the number of copies follows the slaves that are up"
+	case f.sc.Traffic.Socket.GSO > 0:
+		return noGapsWithGSO
+	case f.seqs == 0:
+		return "no number was consumed"
+	}
+	return ""
+}
+
+// announced are the kinds of frames with which a bond announces itself behind a new line.
+type announced struct{ address, membership string }
+
+// announcements are those of the traffic's family: NETDEV_NOTIFY_PEERS and NETDEV_RESEND_IGMP make gratuitous ARP and
+// IGMP reports of IPv4, unsolicited neighbour advertisements and MLD reports of IPv6 (net/ipv6/ndisc.c, net/ipv6/mcast.c).
+func (f *facts) announcements() announced {
+	if f.sc.Traffic.IPv6() {
+		return announced{"nd", "mld"}
+	}
+	return announced{"arp", "igmp"}
 }
 
 // hasFlows tells whether the wire told flows apart: older recordings have neither those nor gaps and sightings.
@@ -52,11 +93,11 @@ func (f *facts) firstFault() (float64, bool) {
 	return 0, false
 }
 
-// sighted counts the foreign frames of a kind from a time on, on the lines asked for.
-func (f *facts) sighted(kind string, from float64, on func(line int) bool) (n int) {
+// sighted counts the foreign frames of a kind from a fault on, on the lines that carried none of ours before it.
+func (f *facts) sighted(kind string, fault float64) (n int) {
 	for i, w := range f.rec.Wire.Slaves {
 		for _, s := range w.Sightings {
-			if s.Kind == kind && s.AtMS >= from-clockSlackMS && on(i) {
+			if s.Kind == kind && s.AtMS >= fault-clockSlackMS && f.silentBefore(i, fault) {
 				n++
 			}
 		}
@@ -70,10 +111,11 @@ func (f *facts) silentBefore(line int, ms float64) bool {
 	return min(len(w.AtMS), len(w.CumFrames)) == 0 || reading(w.AtMS, w.CumFrames, ms-clockSlackMS) == 0
 }
 
-// cameBack is the share of the frames that the first slave that was set down and up again carried after it had settled.
+// cameBack is the share of the frames that the first slave that was set down and up again carried after it had settled:
+// 0 when nothing came any more. False without such a slave, or when the senders ended before.
 func (f *facts) cameBack() (float64, bool) {
 	slave, up, ok := f.setUpAgain()
-	if !ok {
+	if !ok || f.endMS() <= up+settleMS {
 		return 0, false
 	}
 	var its, all float64
@@ -89,7 +131,7 @@ func (f *facts) cameBack() (float64, bool) {
 		}
 	}
 	if all <= 0 {
-		return 0, false
+		return 0, true
 	}
 	return its / all, true
 }

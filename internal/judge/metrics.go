@@ -1,14 +1,36 @@
 package judge
 
 import (
+	"fmt"
 	"sort"
 
 	"bondrepro/reproducer/result"
 )
 
-// metrics are the values of the metric table (scenarios.Metrics says what each means). What can't be had here is absent.
-func metrics(f *facts, l result.Ledger, b balance, o result.Oracle, s *result.Spread) map[string]float64 {
-	m := map[string]float64{
+// metrics are the values of the metric table (scenarios.Metrics says what each means), and why those are absent that
+// can't be had here.
+type metrics struct {
+	values map[string]float64
+	absent map[string]string
+}
+
+func (m metrics) set(name string, v float64) { m.values[name] = v }
+
+func (m metrics) lack(why string, names ...string) {
+	for _, name := range names {
+		m.absent[name] = why
+	}
+}
+
+// Reasons that several metrics share.
+const (
+	noWire        = "nothing listens at the other end of the slaves"
+	noGapsWithGSO = "with GSO a drop is many numbers"
+)
+
+// measured are the metrics of a run.
+func measured(f *facts, l result.Ledger, b balance, o result.Oracle, s *result.Spread) metrics {
+	m := metrics{absent: map[string]string{}, values: map[string]float64{
 		"offered":                  float64(f.offered()),
 		"ok":                       float64(f.ok),
 		"eagain":                   float64(f.eagain),
@@ -27,44 +49,75 @@ func metrics(f *facts, l result.Ledger, b balance, o result.Oracle, s *result.Sp
 		"blocked.share":            f.blockedShare(),
 		"drain.ms":                 f.rec.Drain.TookMS,
 		"drain.quiet":              number(f.rec.Drain.Quiet),
-	}
+	}}
 	f.rates(m)
 	f.shares(m, s)
 	f.queueMetrics(m)
 	f.failover(m)
-	if f.hidden == 0 { // else nobody knows how many were told
-		m["drops.untold"] = float64(f.qdiscDropped() - f.enobufs)
-	}
-	if f.sc.Traffic.Burst.Packets > 0 {
-		m["slaves.qdisc.stuck"] = float64(f.stalledPolls())
-	}
-	if f.hasFlows() {
-		m["wire.crossed"] = float64(f.crossed)
-	}
-	if f.rec.Wire != nil {
-		m["wire.frames"] = float64(f.sum(func(s *slaveFacts) int64 { return s.wireOurs }))
-		m["wire.foreign"] = float64(f.foreign + f.stale)
-		m["wire.duplicates"] = float64(f.duplicates)
-		m["wire.reordered"] = float64(f.reordered)
-		m["wire.overflow"] = float64(f.overflow())
-		if f.sc.Traffic.Socket.GSO == 0 { // a drop then is many numbers
-			m["wire.lost"] = float64(gapsHop(f).Remainder)
-		}
-	}
+	f.wire(m)
+	f.told(m)
+	f.stuckMetric(m)
 	if l.Available {
-		m["ledger.remainder"] = float64(b.lost + b.doubled)
+		m.set("ledger.remainder", float64(b.lost+b.doubled))
+	} else {
+		m.lack(l.Why, "ledger.remainder")
 	}
+	m.lack(o.Why, "uncharged.median", "uncharged.max", "in_flight.median", "orphaned")
 	if o.Available && o.Samples > 0 {
-		m["uncharged.median"], m["uncharged.max"], m["in_flight.median"] = o.Median, o.Max, o.InFlight
+		m.set("uncharged.median", o.Median)
+		m.set("uncharged.max", o.Max)
+		m.set("in_flight.median", o.InFlight)
 	}
 	if o.Available && o.Samples >= leastSamples {
-		m["orphaned"] = number(o.Orphaned)
+		m.set("orphaned", number(o.Orphaned))
 	}
 	return m
 }
 
+// told is how many drops no send was told of.
+func (f *facts) told(m metrics) {
+	switch {
+	case f.hidden > 0:
+		m.lack(fmt.Sprintf("%d batches ended short, which hides what their sends were told", f.hidden), "drops.untold")
+	case f.qdiscDropped() == 0:
+		m.lack("nothing was dropped", "drops.untold")
+	default:
+		m.set("drops.untold", float64(f.qdiscDropped()-f.enobufs))
+	}
+}
+
+// wire are the metrics of what came out.
+func (f *facts) wire(m metrics) {
+	if f.rec.Wire == nil {
+		m.lack(noWire, "wire.frames", "wire.foreign", "wire.duplicates", "wire.reordered", "wire.overflow", "wire.lost", "wire.crossed")
+		return
+	}
+	m.set("wire.frames", float64(f.sum(func(s *slaveFacts) int64 { return s.wireOurs })))
+	m.set("wire.foreign", float64(f.foreign+f.stale))
+	m.set("wire.duplicates", float64(f.duplicates))
+	m.set("wire.reordered", float64(f.reordered))
+	m.set("wire.overflow", float64(f.overflow()))
+	switch how, changed := f.slaveChanged(); {
+	case f.sc.Traffic.Socket.GSO > 0:
+		m.lack(noGapsWithGSO, "wire.lost")
+	case f.broadcast() && changed:
+		m.lack("in broadcast mode the number of copies follows the slaves that are up: "+how, "wire.lost")
+	default:
+		m.set("wire.lost", float64(gapsHop(f).Remainder))
+	}
+	switch {
+	case f.broadcast():
+		m.lack("in broadcast mode every frame comes again on the next line", "wire.crossed")
+	case !f.hasFlows():
+		m.lack("the wire told no flows apart", "wire.crossed")
+	default:
+		m.set("wire.crossed", float64(f.crossed))
+	}
+}
+
 // rates are sums: achieved over all slaves, line over those that carry traffic, offered from the bond's counter.
-func (f *facts) rates(m map[string]float64) {
+func (f *facts) rates(m metrics) {
+	const tooFew = "too few readings after warm-up"
 	var achieved, full float64
 	measured := false
 	for i := range f.slaves {
@@ -75,12 +128,13 @@ func (f *facts) rates(m map[string]float64) {
 	for _, l := range f.lines() {
 		full += l.rate
 	}
-	m["rate.line"] = full
+	m.set("rate.line", full)
+	m.lack(tooFew, "rate.achieved", "rate.offered")
 	if measured {
-		m["rate.achieved"] = achieved
+		m.set("rate.achieved", achieved)
 	}
 	if r, ok := f.polled(f.rec.Series.Into, 8*f.frameBytes()); ok {
-		m["rate.offered"] = r
+		m.set("rate.offered", r)
 	}
 }
 

@@ -42,17 +42,51 @@ var presetCases = []struct {
 		return p
 	}, spoil: placed(hashing("layer2+3").sc, allOn(1)), want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed}},
 	{name: "a recording without flows predicts nothing", plan: func() *plan { return hashing("layer2") },
-		want:    want{verdict: result.Good},
+		want:    want{verdict: result.Inconclusive, code: result.NotEvaluated, text: "flows.mispredicted == 0: flows.mispredicted can't be had: no prediction: the recording does not tell flows apart"},
 		metrics: map[string]float64{"slaves.used": 2, "flows.mispredicted": math.NaN(), "wire.crossed": math.NaN(), "failover.gap": math.NaN()}},
-	{name: "broadcast uses all", plan: func() *plan { p := broadcast(stock()); p.sc.Expect = []string{"slaves.used == 2"}; return p },
-		want: want{verdict: result.Good}},
+	{name: "broadcast uses all", plan: func() *plan { return broadcast(stock()).like("bond-broadcast") }, spoil: placed(stock().sc, allOn(0)),
+		want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.used": 2, "slaves.share.max": 0.5, "wire.crossed": math.NaN()}},
+	{name: "broadcast that sends little out of one slave", plan: func() *plan { return broadcast(stock()).like("bond-broadcast") }, spoil: func(r *result.Recording) {
+		r.Wire.Slaves[1].Ours /= 200
+	}, want: want{verdict: result.Inconclusive, guard: guardLedger}, metrics: map[string]float64{"slaves.used": 1}},
 
 	// Failover.
 	{name: "failover", plan: failing, spoil: failedOver,
-		want:    want{verdict: result.Good, code: result.ExpectationsHold, text: "failover.gap is 40; failover.arp is 1; failover.igmp is 1; failover.back is 1"},
-		metrics: map[string]float64{"failover.gap": 40, "failover.arp": 1, "failover.igmp": 1, "failover.back": 1}, remark: result.SlaveDown},
-	{name: "failover that does not end", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.GapMS = 2900 }),
-		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.gap is 2900"}},
+		want:    want{verdict: result.Good, code: result.ExpectationsHold, text: "failover.gap is 40; failover.lost is 0.0009"},
+		metrics: map[string]float64{"failover.gap": 40, "failover.lost": 12 / 12370.0, "failover.arp": 1, "failover.igmp": 1, "failover.back": 1}, remark: result.SlaveDown},
+	{name: "failover with a long gap", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Silences[1].MS = 1100 }),
+		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.gap is 1100"}},
+	{name: "an older recording has the longest gap only", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
+		r.Wire.GapMS, r.Wire.GapAtMS, r.Wire.Silences = 40, 1000, nil
+	}), want: want{verdict: result.Good}, metrics: map[string]float64{"failover.gap": 40}},
+	{name: "failover that never delivers again", plan: failing, spoil: both(failedOver, silent(1000)),
+		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.gap is 3010"},
+		metrics: map[string]float64{"failover.lost": 0.75, "failover.back": 0}},
+	{name: "failover that loses much in small gaps", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Senders[0].Unique -= 1300 }),
+		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.lost is 0.106"}},
+	{name: "drops that were counted are not lost in the failover", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
+		r.After.Slaves[0].Qdiscs[0].Drops += 1300
+		r.Wire.Senders[0].Unique -= 1300
+	}), want: want{verdict: result.Bad, code: result.DropsUnpredicted}, metrics: map[string]float64{"failover.lost": 12 / 12370.0}},
+	{name: "a silence before the fault is none of the failover's", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Silences[0].MS = 800 }),
+		want: want{verdict: result.Good}, metrics: map[string]float64{"failover.gap": 40}},
+	{name: "a silence that began before the fault counts from the fault on", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Silences[0].MS = 2000 }),
+		want: want{verdict: result.Bad, code: result.ExpectationFailed}, metrics: map[string]float64{"failover.gap": 1110}},
+	{name: "a machine that stands still sends nothing", plan: failing, spoil: both(failedOver, paused(1500, 3000)),
+		want: want{verdict: result.Good}, metrics: map[string]float64{"failover.gap": 40}},
+	{name: "senders that are held back are not silent of themselves", plan: failing, spoil: both(failedOver, paused(1500, 3000), full(1500, 3000)),
+		want: want{verdict: result.Bad, code: result.ExpectationFailed}, metrics: map[string]float64{"failover.gap": 1500}},
+	{name: "no polls, no excuse", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
+		r.Wire.Silences[1].MS, r.Series = 1100, result.Series{}
+	}), want: want{verdict: result.Bad}, metrics: map[string]float64{"failover.gap": 1100}},
+	{name: "failover of IPv6", plan: func() *plan { p := failing(); p.sc.Traffic.Groups = scenarios.Groups{"ff0e::4242:1"}; return p }, spoil: both(failedOver, func(r *result.Recording) {
+		b := &r.Wire.Slaves[1]
+		b.Sightings = append(b.Sightings[:1], result.Sighting{AtMS: 1050, Kind: "nd"}, result.Sighting{AtMS: 1051, Kind: "nd"}, result.Sighting{AtMS: 1052, Kind: "mld"})
+	}), want: want{verdict: result.Good}, metrics: map[string]float64{"failover.arp": 2, "failover.igmp": 1}},
+	{name: "ARP on the line that carried all along announces nothing", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
+		b, a := &r.Wire.Slaves[1], &r.Wire.Slaves[0]
+		b.Sightings, a.Sightings = append(b.Sightings[:1], b.Sightings[2]), append(a.Sightings, result.Sighting{AtMS: 1041, Kind: "arp"})
+	}), want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "failover.arp is 0"}},
 	{name: "failover that nobody is told of", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Slaves[1].Sightings = nil }),
 		want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "failover.arp is 0"}},
 	{name: "failover without reports", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Slaves[1].Sightings = r.Wire.Slaves[1].Sightings[:2] }),
@@ -79,29 +113,40 @@ var presetCases = []struct {
 		}
 	}), want: want{verdict: result.Bad, code: result.ExpectationFailed, text: "failover.back is 0"}},
 	{name: "no fault, no failover", plan: stock, spoil: placed(stock().sc, allOn(0)), want: want{verdict: result.Good, code: result.NoneFound},
-		metrics: map[string]float64{"failover.gap": 0, "failover.arp": math.NaN(), "failover.igmp": math.NaN(), "failover.back": math.NaN()}},
+		metrics: map[string]float64{"failover.gap": 0, "failover.arp": math.NaN(), "failover.igmp": math.NaN(), "failover.lost": math.NaN(), "failover.back": math.NaN()}},
 	{name: "the fault was never undone", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Events = r.Events[:3] }),
-		want: want{verdict: result.Good}, metrics: map[string]float64{"failover.back": math.NaN(), "failover.arp": 1}},
+		want: want{verdict: result.Inconclusive, code: result.NotEvaluated, text: "failover.back can't be had: no slave was set down, up again"}, metrics: map[string]float64{"failover.back": math.NaN(), "failover.arp": 1}},
 
 	// Stuck queue.
 	{name: "bursts that drain", plan: bursting, want: want{verdict: result.Good, code: result.ExpectationsHold}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
 	{name: "a queue stuck between bursts", plan: bursting, spoil: wedge(103, 104), // 1030 and 1040 ms: 30 and 40 ms after a burst
-		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.StuckQueue, text: "2 polls found packets in the queue of eth0 with nothing leaving it, first two in a row at 1040 ms: 7 packets, and none left for 20 ms"},
-		metrics: map[string]float64{"slaves.qdisc.stuck": 2}},
+		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.StuckQueue, text: "1 polls, each the second in a row or later, found packets in the queue of eth0 with nothing leaving it, first at 1040 ms: 7 packets, and none left for 20 ms"},
+		metrics: map[string]float64{"slaves.qdisc.stuck": 1}},
+	{name: "one late poll is no stuck queue", plan: bursting, spoil: wedge(103, 103), want: want{verdict: result.Good}},
+	{name: "polls of half of the bursts are enough", plan: bursting, spoil: unpolled(1500, 3000),
+		want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
+	{name: "without polls in the second half nobody sees a stuck queue", plan: bursting, spoil: unpolled(1400, 3000),
+		want: want{verdict: result.Inconclusive, code: result.NotEvaluated, text: "only 28 of 60 bursts have two polls"}, metrics: map[string]float64{"slaves.qdisc.stuck": math.NaN()}},
+	{name: "few polls, but they found one", plan: bursting, spoil: both(wedge(103, 104), unpolled(1400, 3000)),
+		want: want{verdict: result.Bad, code: result.StuckQueue}, metrics: map[string]float64{"slaves.qdisc.stuck": 1}},
+	{name: "no polls at all", plan: bursting, spoil: func(r *result.Recording) { r.Series = result.Series{} },
+		want: want{verdict: result.Inconclusive}, metrics: map[string]float64{"slaves.qdisc.stuck": math.NaN()}},
+	{name: "a slave that changed is not watched", plan: bursting, spoil: both(wedge(103, 104), func(r *result.Recording) { r.After.Slaves[1].CarrierChanges++ }),
+		want: want{verdict: result.Inconclusive, guard: guardSlave}, metrics: map[string]float64{"slaves.qdisc.stuck": math.NaN()}},
 	{name: "one poll that sees a queue wait is not a stuck one", plan: func() *plan { p := bursting(); p.sc.Expect = nil; return p }, spoil: wedge(103, 103),
-		want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 1}},
+		want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
 	{name: "a poll before and one after the next burst are not two", plan: func() *plan { p := bursting(); p.sc.Expect = nil; return p },
-		spoil: wedge(104, 106), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 1}},
+		spoil: wedge(104, 106), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
 	{name: "two polls of different bursts are not two in a row", plan: func() *plan {
 		p := bursting()
 		p.sc.Expect, p.poll, p.sc.Traffic.Burst.Every = nil, 30, scenarios.Duration(40e6)
 		return p
-	}, spoil: wedge(1, 2), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 2}},
+	}, spoil: wedge(1, 2), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": math.NaN()}},
 	{name: "two polls of a burst with one between that sees the queue move", plan: func() *plan {
 		p := bursting()
 		p.sc.Expect, p.sc.Traffic.Burst.Every = nil, scenarios.Duration(100e6)
 		return p
-	}, spoil: both(wedge(106, 106), wedge(108, 108)), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 2}},
+	}, spoil: both(wedge(106, 106), wedge(108, 108)), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
 	{name: "a queue is full early in a burst", plan: bursting, spoil: wedge(101, 102), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
 	{name: "a queue that moves is not stuck", plan: bursting, spoil: func(r *result.Recording) { r.Series.Slaves[0].Qlen[103], r.Series.Slaves[0].Qlen[104] = 7, 7 },
 		want: want{verdict: result.Good}},
@@ -110,9 +155,10 @@ var presetCases = []struct {
 		p.sc.Expect = nil
 		p.sc.Traffic.Burst.Packets = 20 // 80 frames take 26 ms
 		return p
-	}, spoil: wedge(103, 104), want: want{verdict: result.Good}},
+	}, spoil: wedge(103, 104), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": math.NaN()}},
 	{name: "a ring that nobody empties", plan: func() *plan { p := bursting(); p.sc.Expect = nil; return p },
-		spoil: both(wedge(103, 104), func(r *result.Recording) { r.Series.Slaves[0].Sent[104] += 128 }), want: want{verdict: result.Good}},
+		spoil: both(wedge(103, 104), func(r *result.Recording) { r.Series.Slaves[0].Sent[104] += 128 }), want: want{verdict: result.Good},
+		metrics: map[string]float64{"slaves.qdisc.stuck": 0}},
 	{name: "without bursts a queue may wait", plan: stock, spoil: wedge(103, 104), want: want{verdict: result.Good}, metrics: map[string]float64{"slaves.qdisc.stuck": math.NaN()}},
 
 	// Return code.
@@ -122,12 +168,14 @@ var presetCases = []struct {
 	{name: "other drops are not accepted", plan: func() *plan { p := overflowing(); p.sc.Traffic.Senders = 1; return p }, spoil: told,
 		want: want{verdict: result.Bad, code: result.DropsUnpredicted}},
 	{name: "who was told is hidden", plan: overflowing, spoil: func(r *result.Recording) { r.Senders[0].Hidden = 200; r.Senders[0].OK -= 200 },
-		want: want{verdict: result.Good}, metrics: map[string]float64{"drops.untold": math.NaN()}},
+		want: want{verdict: result.Inconclusive, code: result.NotEvaluated, text: "200 batches ended short"}, metrics: map[string]float64{"drops.untold": math.NaN()}},
+	{name: "a queue that never filled", plan: func() *plan { p := overflowing(); p.drops[0] = 0; return p },
+		want: want{verdict: result.Inconclusive, code: result.NotEvaluated, text: "drops.untold == 0: drops.untold can't be had: nothing was dropped"}, metrics: map[string]float64{"drops.untold": math.NaN()}},
 
 	// Reordering.
-	{name: "in order", plan: func() *plan { p := stock(); p.sc.Expect = []string{"wire.crossed == 0"}; return p }, spoil: placed(stock().sc, allOn(0)),
+	{name: "in order", plan: func() *plan { return stock().like("bond-reorder") }, spoil: placed(stock().sc, allOn(0)),
 		want: want{verdict: result.Good}, metrics: map[string]float64{"wire.crossed": 0}},
-	{name: "out of order", plan: func() *plan { p := stock(); p.sc.Expect = []string{"wire.crossed == 0"}; return p },
+	{name: "out of order", plan: func() *plan { return stock().like("bond-reorder") },
 		spoil: both(placed(stock().sc, allOn(0)), func(r *result.Recording) { r.Wire.Senders[0].Crossed = 3 }),
 		want:  want{verdict: result.Bad, code: result.ExpectationFailed, text: "wire.crossed is 3"}},
 
@@ -146,7 +194,7 @@ var presetCases = []struct {
 	}, want: want{verdict: result.Good}},
 
 	// Lines of their own for TX queues.
-	{name: "a line for each queue, half of them in use", plan: func() *plan { p := manyQueues(); p.share[0] = 0.5; return p },
+	{name: "a line for each queue, half of them in use", plan: func() *plan { p := manyQueues(); p.sc.Guards.LineFull, p.share[0] = true, 0.5; return p },
 		spoil: func(r *result.Recording) {
 			r.Slaves[0].Lines, r.Slaves[1].Lines = 4, 4
 			qs := r.After.Slaves[0].Qdiscs
@@ -155,8 +203,18 @@ var presetCases = []struct {
 				qs[k+2].Packets, qs[k+2].Bytes = 0, 0
 			}
 		}, want: want{verdict: result.Good}, metrics: map[string]float64{"rate.line": 50e6, "slaves.queues.used": 2}},
-	{name: "one line for all queues, half of it in use", plan: func() *plan { p := manyQueues(); p.share[0] = 0.5; return p },
+	{name: "one line for all queues, half of it in use", plan: func() *plan { p := manyQueues(); p.sc.Guards.LineFull, p.share[0] = true, 0.5; return p },
 		want: want{verdict: result.Inconclusive, guard: guardLineFull}},
+	{name: "a line for each queue, the fullest holds the sender back", plan: func() *plan { p := manyQueues(); p.sc.Guards.LineFull, p.share[0] = true, 0.5; return p },
+		spoil: func(r *result.Recording) {
+			r.Slaves[0].Lines, r.Slaves[1].Lines = 4, 4
+			qs := r.After.Slaves[0].Qdiscs
+			all := qs[0].Packets + qs[1].Packets + qs[2].Packets + qs[3].Packets
+			for k, tenths := range []uint64{5, 3, 1, 1} {
+				qs[k].Packets, qs[k].Bytes = all*tenths/10, all*tenths/10*simFrame
+			}
+			qs[0].Packets += all - qs[0].Packets - qs[1].Packets - qs[2].Packets - qs[3].Packets
+		}, want: want{verdict: result.Good}, metrics: map[string]float64{"rate.line": 50e6, "slaves.queues.used": 4}},
 
 	{name: "a queue's line that drains slowly is not stuck", plan: func() *plan { p := manyQueues(); p.sc.Expect, p.sc.Guards.LineFull = nil, false; return p },
 		spoil: both(onQueue(0), func(r *result.Recording) {
@@ -191,13 +249,7 @@ var presetCases = []struct {
 	}, want: want{verdict: result.Bad, code: result.LostUncounted}, metrics: map[string]float64{"wire.lost": 10}},
 
 	// What a scenario accepts.
-	{name: "an accepted loss", plan: func() *plan { p := stock(); p.sc.Accept = []string{result.LostUncounted}; return p }, spoil: lose(9),
-		want: want{verdict: result.Good}, remark: result.LostUncounted},
-	{name: "an accepted loss that nothing confirms", plan: func() *plan { p := stock(); p.sc.Accept = []string{result.LostUncounted}; return p },
-		spoil: func(r *result.Recording) { r.Wire.Senders[0].Unique -= 9 }, want: want{verdict: result.Good}, metrics: map[string]float64{"wire.lost": 9}},
-	{name: "an accepted loss accepts no duplicates", plan: func() *plan { p := stock(); p.sc.Accept = []string{result.LostUncounted}; return p },
-		spoil: func(r *result.Recording) { r.Wire.Senders[0].Duplicates = 9 }, want: want{verdict: result.Inconclusive, guard: guardLedger}},
-	{name: "accepting one thing accepts no other", plan: func() *plan { p := orphaning(); p.sc.Accept = []string{result.LostUncounted}; return p },
+	{name: "accepting one thing accepts no other", plan: func() *plan { p := orphaning(); p.sc.Accept = []string{result.SndbufExceedsQueue}; return p },
 		want: want{verdict: result.Bad, code: result.BackPressureLost}},
 }
 
@@ -357,8 +409,8 @@ func TestControlKinds(t *testing.T) {
 		{"netem that loses", stock, asked, nil, true, kindNetem, "uncharged 1230"},
 		{"netem that only fails an expectation", stock, func() *plan { p := netem(stock()); p.sc.Expect = []string{"rate.achieved >= 9gbit"}; return p }, nil, false, kindNetem, "dropped 0"},
 		{"netem where drops are accepted, untold", overflowing, func() *plan { return netem(overflowing()) }, nil, true, kindNetem, "dropped 200"},
-		{"netem where drops are accepted, BAD by an expectation only", overflowing,
-			func() *plan { p := netem(overflowing()); p.drops = []int{0, 0}; return p }, nil, true, kindNetem, "slaves.qdisc.dropped is 0"},
+		{"netem where drops are accepted, and none came", overflowing,
+			func() *plan { p := netem(overflowing()); p.drops = []int{0, 0}; return p }, nil, false, kindNetem, "nothing was dropped"},
 		{"a short queue that drops", stock, func() *plan { p := stock(); p.sc.Topology.Slaves.TxQueueLen = 8; p.drops = []int{12, 0}; return p }, nil, true, kindQueue, "drops are visible here"},
 		{"a short queue where drops are accepted, all told", overflowing,
 			func() *plan { p := overflowing(); p.sc.Topology.Slaves.TxQueueLen = 8; return p }, told, false, kindQueue, "every expectation holds"},
@@ -384,8 +436,8 @@ func TestPraise(t *testing.T) {
 	}{
 		{stock, nil, "The socket throttled the sender, no qdisc dropped anything (2 of 2 valid runs)."},
 		{func() *plan { p := stock(); p.sc.Expect = standard[:1]; return p }, nil, "The socket throttled the sender"},
-		{func() *plan { return hashing("layer2") }, placed(hashing("layer2").sc, byLast), "Every expectation holds: slaves.used == 2, flows.mispredicted == 0 (2 of 2 valid runs)."},
-		{func() *plan { return hashing("layer2") }, nil, "Every expectation that could be evaluated holds: slaves.used == 2 (2 of 2"},
+		{func() *plan { return hashing("layer2") }, placed(hashing("layer2").sc, byLast), "Every expectation holds: slaves.used == 2, flows.mispredicted == 0, slaves.share.max <= 75% (2 of 2 valid runs)."},
+		{func() *plan { return broadcast(stock()).expecting("slaves.used == 2", "orphaned == false") }, nil, "Every expectation that could be evaluated holds: slaves.used == 2 (2 of 2"},
 		{func() *plan { p := overflowing(); p.sc.Expect = nil; return p }, nil, "Nothing that was seen is a fault"},
 	} {
 		cfg := config0()

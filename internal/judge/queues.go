@@ -35,23 +35,36 @@ func sumOf(ns []int64) (sum int64) {
 }
 
 // lineRate is what a slave's line can take, bits/s. Where each TX queue has a line of its own, only those of the
-// queues in use count: what a hash keeps off a queue cannot fill its line.
+// queues in use count: what a hash keeps off a queue cannot fill its line. And a sender whose groups lie on several
+// queues is held back by the fullest of them and cannot fill the others: the largest share sets the pace.
 func (f *facts) lineRate(slave int) float64 {
 	rate, lines := f.rec.LineRate[slave], f.rec.Slaves[slave].Lines
 	if lines <= 1 {
 		return rate
 	}
-	used := min(lines, max(1, f.slaves[slave].queuesUsed()))
-	return rate * float64(used) / float64(lines)
+	s := &f.slaves[slave]
+	used := min(lines, max(1, s.queuesUsed()))
+	able := rate * float64(used) / float64(lines)
+	if share := s.queueShare(); share > 0 {
+		able = min(able, rate/float64(lines)/share)
+	}
+	return able
 }
 
 // queueMetrics are those of the TX queues of slaves that carry traffic.
-func (f *facts) queueMetrics(m map[string]float64) {
-	for _, l := range f.lines() {
-		s := &f.slaves[l.slave]
-		m["slaves.queues.used"] = max(m["slaves.queues.used"], float64(s.queuesUsed()))
-		m["slaves.queues.share.max"] = max(m["slaves.queues.share.max"], s.queueShare())
+func (f *facts) queueMetrics(m metrics) {
+	lines := f.lines()
+	if len(lines) == 0 {
+		m.lack(nothingCame, "slaves.queues.used", "slaves.queues.share.max")
+		return
 	}
+	used, share := 0, 0.0
+	for _, l := range lines {
+		s := &f.slaves[l.slave]
+		used, share = max(used, s.queuesUsed()), max(share, s.queueShare())
+	}
+	m.set("slaves.queues.used", float64(used))
+	m.set("slaves.queues.share.max", share)
 }
 
 // oneQueue finds a slave with several TX queues that sent every packet of several flows through one of them.

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"fmt"
+
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
@@ -22,28 +24,31 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 	o := oracle(f)
 	g := guards(f, l, b)
 	spread := f.spread()
-	m := metrics(f, l, b, o, spread)
-	j := result.RunJudgement{Valid: broken(g) == nil, Guards: g, Ledger: l, Oracle: o, Metrics: m, Expect: expect(sc.Expect, m, o), Spread: spread}
+	m := measured(f, l, b, o, spread)
+	j := result.RunJudgement{Valid: broken(g) == nil, Guards: g, Ledger: l, Oracle: o, Metrics: m.values, Expect: expect(sc.Expect, m), Spread: spread}
 	bad, cause, accepted := badFindings(f, o, b)
 	remarks := append(accepted, notes(f, g, spread)...)
 
-	switch failed := failedExpectation(j.Expect); {
+	switch fell, left := failed(j.Expect), open(j.Expect, m, o); {
 	case !j.Valid:
 		j.Verdict = result.Inconclusive
 		j.Diagnosis = append(remarks, unproven(bad)...)
 	case len(bad) > 0:
 		j.Verdict, j.Cause = result.Bad, cause
 		j.Diagnosis = append(bad, remarks...)
-	case failed != "":
+	case fell != nil:
 		// No mechanism of ours explains it: what was under test is to blame.
 		j.Verdict, j.Cause = result.Bad, result.CauseKernel
 		if asHashed(spread, j.Expect) {
 			j.Cause = result.CauseConfiguration
 		}
-		j.Diagnosis = append([]result.Finding{finding(result.ExpectationFailed, failed)}, remarks...)
+		j.Diagnosis = append([]result.Finding{finding(result.ExpectationFailed, failure(fell))}, remarks...)
 	case o.Available && o.Samples < leastSamples:
 		j.Verdict = result.Inconclusive
 		j.Diagnosis = append([]result.Finding{finding(result.FewSamples, o.Why)}, remarks...)
+	case left != nil:
+		j.Verdict = result.Inconclusive
+		j.Diagnosis = append([]result.Finding{finding(result.NotEvaluated, fmt.Sprintf("%s: %s", left.Expr, left.Note))}, remarks...)
 	default:
 		j.Verdict = result.Good
 		j.Diagnosis = append([]result.Finding{whyGood(f, j.Expect)}, remarks...)

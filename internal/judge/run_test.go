@@ -571,9 +571,10 @@ func TestExpectUnavailable(t *testing.T) {
 // TestMetricNames: a run with everything there has every metric of the table, and no other.
 func TestMetricNames(t *testing.T) {
 	p := hashing("layer2+3")
-	p.sc.Traffic.Burst.Packets = 8
+	p.sc.Traffic.Burst.Packets = 155 // 60 bursts
+	p.rates = []float64{1e9, 1e9}    // which are over soon
 	p.sc.Faults = failing().sc.Faults
-	p.share = []float64{1, 0}
+	p.share, p.drops = []float64{0.1, 0}, []int{1, 0}
 	rec := p.simulate()
 	placed(p.sc, allOn(0))(&rec)
 	for _, at := range []float64{1000, 2000} { // on a slave that nobody noticed going
@@ -588,7 +589,7 @@ func TestMetricNames(t *testing.T) {
 	if len(j.Metrics) != len(scenarios.Metrics) {
 		t.Errorf("%d metrics, the table has %d", len(j.Metrics), len(scenarios.Metrics))
 	}
-	for name, want := range map[string]float64{"into": 9277, "rate.line": 100e6, "in_flight.median": 26, "blocked.share": 0.85, "outq.max": 219648} {
+	for name, want := range map[string]float64{"into": 9278, "rate.line": 1e9, "in_flight.median": 26, "blocked.share": 0.85, "outq.max": 219648} {
 		if got := j.Metrics[name]; math.Abs(got-want) > want/100 {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}

@@ -233,7 +233,7 @@ func strayed(s *result.Spread) (n int) {
 }
 
 // shares are the metrics of the spread over slaves and their queues.
-func (f *facts) shares(m map[string]float64, s *result.Spread) {
+func (f *facts) shares(m metrics, s *result.Spread) {
 	var all, most int64
 	least := int64(-1)
 	for i := range f.slaves {
@@ -243,12 +243,21 @@ func (f *facts) shares(m map[string]float64, s *result.Spread) {
 			least = n
 		}
 	}
-	m["slaves.used"] = float64(len(f.lines()))
+	m.set("slaves.used", float64(len(f.lines())))
+	m.lack(nothingCame, "slaves.share.max", "slaves.share.min")
 	if all > 0 {
-		m["slaves.share.max"] = float64(most) / float64(all)
-		m["slaves.share.min"] = float64(least) / float64(all)
+		m.set("slaves.share.max", float64(most)/float64(all))
+		m.set("slaves.share.min", float64(least)/float64(all))
 	}
-	if s != nil && s.Predicted {
-		m["flows.mispredicted"] = float64(strayed(s))
+	switch {
+	case s == nil:
+		m.lack("there is nothing to compare the spread with", "flows.mispredicted")
+	case !s.Predicted:
+		m.lack("no prediction: "+s.Why, "flows.mispredicted")
+	default:
+		m.set("flows.mispredicted", float64(strayed(s)))
 	}
 }
+
+// nothingCame is why there are no shares.
+const nothingCame = "no line carried anything"

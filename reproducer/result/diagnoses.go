@@ -21,6 +21,7 @@ const (
 	ExpectationsHold     = "expectations-hold" // GOOD where a scenario is about more than throttling
 	QueueMapping         = "queue-mapping"
 	OneQueue             = "one-queue"
+	NotEvaluated         = "not-evaluated"                // an expectation whose metrics can't be had
 	TimestampsHideOrphan = "timestamping-hides-orphaning" // a warning, not a mechanism
 )
 
@@ -53,7 +54,7 @@ var Diagnoses = map[string]Diagnosis{
 	ExpectationFailed: {"an expectation of the scenario failed",
 		"The scenario expects what this run did not show."},
 	OneSlaveHash: {"all flows are on one slave",
-		"The bond's hash puts every flow on the same slave; the other lines carry nothing."},
+		"Every flow went out of the same slave; the other lines carried less than 1 % of the frames."},
 	SlaveDown: {"a slave changed its state",
 		"A slave or the choice of the active slave changed during the run."},
 	RingStops: {"the driver stopped its queue",
@@ -68,6 +69,8 @@ var Diagnoses = map[string]Diagnosis{
 		"The run showed what the scenario expects, and no fault that it does not accept."},
 	QueueMapping: {"a packet was mapped to a TX queue that the slave does not have",
 		"The kernel reports a packet whose queue number does not fit its device: a queue that was picked for the bond was used on a slave."},
+	NotEvaluated: {"an expectation could not be evaluated",
+		"The scenario expects something of a figure that this run could not give, so the run cannot be GOOD."},
 	OneQueue: {"all packets of a slave are on one TX queue",
 		"A slave has several TX queues, and every packet of several flows went through one of them; the others do nothing."},
 }

@@ -175,6 +175,14 @@ type Wire struct {
 	// Gap is the longest time without a frame of ours on any line, between the first and the last of them.
 	GapMS   float64 `json:"gap_ms,omitempty"`
 	GapAtMS float64 `json:"gap_at_ms,omitempty"` // when it began, from the first frame
+	// Silences are the longest 32 such times, in order of time. Older recordings have only the longest one, in GapMS.
+	Silences []Silence `json:"silences,omitempty"`
+}
+
+// Silence is a time without a frame of ours on any line.
+type Silence struct {
+	AtMS float64 `json:"at_ms"` // when it began, from the run's first frame
+	MS   float64 `json:"ms"`
 }
 
 // WireSlave is one line.
@@ -187,7 +195,7 @@ type WireSlave struct {
 	// Overflow are datagrams that came out of the line and that the receiving socket had no room for (SO_RXQ_OVFL);
 	// they are not in Ours. 0 where frames are taken from the line itself.
 	Overflow uint64 `json:"overflow,omitempty"`
-	// Sightings are the first 64 foreign frames.
+	// Sightings are the first 64 foreign frames of each kind.
 	Sightings []Sighting `json:"sightings,omitempty"`
 	Flows     []Flow     `json:"flows,omitempty"` // those seen on this line, by sender and then group
 	// AtMS, CumFrames and CumBytes are taken every 10 ms from the first frame of this run on, ours only.
