@@ -77,12 +77,3 @@ func (b balance) String() string {
 	}
 	return s + fmt.Sprintf("at the wire %d unexplained gaps and %d duplicates", b.gaps, b.duplicates)
 }
-
-// finding is the confirmed remainder as a diagnosis, the greater of the two when there are both.
-func (b balance) finding() result.Finding {
-	code := result.LostUncounted
-	if b.doubled > b.lost {
-		code = result.DuplicatedUncounted
-	}
-	return finding(code, b.String())
-}

@@ -18,7 +18,7 @@ type tally struct {
 	weak                       *result.Run // a valid run that bears neither verdict
 	invalid                    *result.Run // the last invalid run
 	good                       *result.Run // the last clean run
-	failed                     bool        // a run did not end
+	failed                     *result.Run // one that did not end
 }
 
 func count(cfg result.Config, arm *result.Arm) tally {
@@ -31,7 +31,9 @@ func count(cfg result.Config, arm *result.Arm) tally {
 	for i := range arm.Runs {
 		r := &arm.Runs[i]
 		j := &r.Judgement
-		t.failed = t.failed || r.Recording.Failure != ""
+		if r.Recording.Failure != "" {
+			t.failed = r
+		}
 		if !j.Valid {
 			t.invalid = r
 			continue
@@ -76,7 +78,7 @@ func find(arms []result.Arm, name string) *result.Arm {
 // runs as GOOD takes, or runs.max. A run that did not end is the last: the place it ran in is gone.
 func Next(cfg result.Config, arms []result.Arm) bool {
 	t := count(cfg, find(arms, result.ArmTest))
-	if t.failed || t.bad != nil || t.runs >= cfg.Scenario.Runs.Max {
+	if t.failed != nil || t.bad != nil || t.runs >= cfg.Scenario.Runs.Max {
 		return false
 	}
 	return t.clean < t.needed || t.remainder != nil
@@ -91,7 +93,7 @@ func Decide(cfg result.Config, arms []result.Arm) (result.Judgement, []result.Wa
 		CleanRuns:  t.clean,
 		NeededRuns: t.needed,
 		ValidRuns:  t.valid,
-		Control:    control(cfg, find(arms, result.ArmControl)),
+		Control:    control(cfg, find(arms, result.ArmControl), lastValid(test)),
 	}
 	j.Verdict, j.Reason = verdict(cfg, t, j.Control)
 	if r := deciding(j.Verdict, t, test); r != nil {
@@ -130,6 +132,19 @@ func last(arm *result.Arm, v result.Verdict) *result.Run {
 	return nil
 }
 
+// lastValid is the arm's last run that counts; nil when there is none.
+func lastValid(arm *result.Arm) *result.Run {
+	if arm == nil {
+		return nil
+	}
+	for i := len(arm.Runs) - 1; i >= 0; i-- {
+		if arm.Runs[i].Judgement.Valid {
+			return &arm.Runs[i]
+		}
+	}
+	return nil
+}
+
 // verdict gives the reason in one sentence.
 func verdict(cfg result.Config, t tally, c result.ControlJudgement) (result.Verdict, string) {
 	switch {
@@ -141,8 +156,8 @@ func verdict(cfg result.Config, t tally, c result.ControlJudgement) (result.Verd
 		return result.Inconclusive, "A remainder showed in one run only, it takes two: " + t.remainder.Judgement.Diagnosis[0].Evidence + "."
 	case t.clean >= t.needed:
 		return goodUnless(cfg, t, c)
-	case t.failed:
-		return result.Inconclusive, fmt.Sprintf("A run did not end: %s.", broken(t.invalid.Judgement.Guards).Evidence)
+	case t.failed != nil:
+		return result.Inconclusive, fmt.Sprintf("A run did not end: %s.", broken(t.failed.Judgement.Guards).Evidence)
 	case t.valid == 0:
 		g := broken(t.invalid.Judgement.Guards)
 		return result.Inconclusive, fmt.Sprintf("No run counts (%d measured), guard %s failed: %s.", t.runs, g.Name, g.Evidence)
@@ -169,8 +184,10 @@ func goodUnless(cfg result.Config, t tally, c result.ControlJudgement) (result.V
 	switch {
 	case wanted && !c.Measured:
 		return result.Inconclusive, "The test arm is clean, but the positive control was not measured: nothing shows that BAD would be seen here."
+	case wanted && c.Invalid:
+		return result.Inconclusive, fmt.Sprintf("The test arm is clean, but the positive control does not count: %s.", c.Note)
 	case wanted && !c.Bad:
-		return result.Inconclusive, fmt.Sprintf("The test arm is clean, but so is the positive control, which must be BAD: %s.", c.Note)
+		return result.Inconclusive, fmt.Sprintf("The test arm is clean, but the positive control is not BAD as it must be: %s.", c.Note)
 	}
 	s := fmt.Sprintf("%s (%d of %d valid runs", praise(cfg.Scenario, t), t.clean, t.valid)
 	if c.Bad {
@@ -193,69 +210,6 @@ func praise(sc scenarios.Scenario, t tally) string {
 	default:
 		return fmt.Sprintf("Every expectation holds: %s", strings.Join(expr, ", "))
 	}
-}
-
-// control tells how far the positive control bears the verdict.
-func control(cfg result.Config, arm *result.Arm) result.ControlJudgement {
-	switch {
-	case arm == nil && cfg.NoControl:
-		return result.ControlJudgement{Note: "left out (--no-control)"}
-	case arm == nil && len(cfg.Scenario.Control) == 0:
-		return result.ControlJudgement{Note: "the scenario has none"}
-	case arm == nil || len(arm.Runs) == 0:
-		return result.ControlJudgement{Note: "not measured"}
-	}
-	c := result.ControlJudgement{Measured: true, Kind: controlKind(cfg, arm), Note: "not BAD"}
-	for _, r := range arm.Runs {
-		j := r.Judgement
-		if g := broken(j.Guards); g != nil {
-			c.Note = fmt.Sprintf("guard %s failed: %s", g.Name, g.Evidence)
-			continue
-		}
-		if why := notShown(c.Kind, arm.Scenario, &r); why != "" {
-			c.Note = why
-			continue
-		}
-		c.Bad = true
-		c.Note = j.Diagnosis[0].Evidence
-		if c.Kind == kindQueue {
-			c.Note = "drops are visible here: " + c.Note
-		}
-		break
-	}
-	return c
-}
-
-// notShown tells why a run of the control does not show what the control is there to show; "" when it does. A control
-// by netem or by a short queue must lose packets or back-pressure, whatever else makes it BAD. Where the scenario
-// accepts drops, and for a control of any other kind, it is the scenario's own rules that must make it BAD.
-func notShown(kind string, sc scenarios.Scenario, r *result.Run) string {
-	j := &r.Judgement
-	loss := kind != kindOther && !acceptsDrops(sc)
-	switch {
-	case loss && (j.Verdict != result.Bad || j.Metrics["slaves.qdisc.dropped"] == 0 && !j.Oracle.Orphaned):
-		return fmt.Sprintf("dropped %.0f, uncharged %s", j.Metrics["slaves.qdisc.dropped"], unchargedText(j.Oracle))
-	case j.Verdict != result.Bad || isRemainder(j): // one run with a remainder is none
-		return fmt.Sprintf("%s: %s", result.Diagnoses[j.Diagnosis[0].Code].Title, j.Diagnosis[0].Evidence)
-	}
-	return ""
-}
-
-// Kinds of control.
-const (
-	kindNetem = "netem"
-	kindQueue = "txqueuelen" // weaker: it shows drops, not the loss of back-pressure
-	kindOther = "other"
-)
-
-func controlKind(cfg result.Config, arm *result.Arm) string {
-	if arm.Scenario.Orphan == scenarios.OrphanNetem {
-		return kindNetem
-	}
-	if arm.Scenario.Topology.Slaves.TxQueueLen < cfg.Scenario.Topology.Slaves.TxQueueLen {
-		return kindQueue
-	}
-	return kindOther
 }
 
 // times writes a number of runs, which may be none that suffices.

@@ -38,8 +38,6 @@ func guards(f *facts, l result.Ledger, b balance) []result.Guard {
 		out = append(out, result.Guard{Name: guardLedger, OK: true, Evidence: b.String()})
 	case b.confirmed():
 		out = append(out, result.Guard{Name: guardLedger, OK: true, Evidence: "the wire confirms the " + b.String()})
-	case b.accepted(f.sc):
-		out = append(out, result.Guard{Name: guardLedger, OK: true, Evidence: "accepted by the scenario: " + b.String()})
 	default:
 		out = append(out, result.Guard{Name: guardLedger, Evidence: "unconfirmed: " + b.String()})
 	}

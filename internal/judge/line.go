@@ -99,8 +99,8 @@ func reading(at []float64, cum []uint64, ms float64) float64 {
 
 // deciding is the line that must be full for the run to count; false when no line carried anything.
 //
-// In broadcast mode it is the slowest: every packet goes out of each, so the senders are held to its pace at
-// most. In all others it is the fullest of those that carry traffic: active-backup has one; where a mode
+// In broadcast mode it is the slowest, of several as slow the least full: every packet goes out of each, so the senders
+// are held to its pace at most. In all others it is the fullest of those that carry traffic: active-backup has one; where a mode
 // spreads packets a socket is held back by the fullest and cannot fill the rest.
 func (f *facts) deciding(lines []line) (line, bool) {
 	if len(lines) == 0 {
@@ -109,7 +109,7 @@ func (f *facts) deciding(lines []line) (line, bool) {
 	d := lines[0]
 	if f.broadcast() {
 		for _, l := range lines {
-			if l.rate < d.rate {
+			if l.rate < d.rate || l.rate == d.rate && l.share() < d.share() {
 				d = l
 			}
 		}

@@ -17,26 +17,35 @@ type mechanism func(*facts, result.Oracle, balance) (result.Finding, result.Caus
 
 // mechanisms are in the order in which they decide. Lost back-pressure comes before a remainder, which takes
 // a second run to be believed, and so does what the kernel itself says.
-var mechanisms = []mechanism{orphaned, queueMapped, uncounted, dropped, stuck, stalled, leaked}
+var mechanisms = []mechanism{orphaned, queueMapped, lost, doubled, dropped, stuck, stalled, leaked}
 
 // orphaned needs no drop: half the packets off their charge is enough to overrun some other queue.
 func orphaned(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause, bool) {
 	if !o.Orphaned {
 		return result.Finding{}, "", false
 	}
-	ev := fmt.Sprintf("uncharged %.4g of %.4g packets in flight (median of %d samples, threshold %.4g), greatest outq %d bytes, dropped %d",
-		o.Median, o.InFlight, o.Samples, o.Threshold, f.greatestOutq(), f.qdiscDropped())
+	ev := fmt.Sprintf("uncharged %.4g of %.4g packets in flight (median of %d samples, threshold %s), greatest outq %d bytes, dropped %d",
+		o.Median, o.InFlight, o.Samples, thresholdText(o), f.greatestOutq(), f.qdiscDropped())
 	if f.sc.Orphan == scenarios.OrphanNetem {
 		return finding(result.OrphanedAsAsked, ev), result.CauseConfiguration, true
 	}
 	return finding(result.BackPressureLost, ev), result.CauseKernel, true
 }
 
-func uncounted(_ *facts, _ result.Oracle, b balance) (result.Finding, result.Cause, bool) {
-	if !b.confirmed() {
-		return result.Finding{}, "", false
+// thresholdText says what the threshold is made of.
+func thresholdText(o result.Oracle) string {
+	if o.Vanished == 0 {
+		return fmt.Sprintf("%.4g", o.Threshold)
 	}
-	return b.finding(), result.CauseKernel, true
+	return fmt.Sprintf("%.4g + %.4g that vanished uncounted", o.Threshold, o.Vanished)
+}
+
+func lost(_ *facts, _ result.Oracle, b balance) (result.Finding, result.Cause, bool) {
+	return finding(result.LostUncounted, b.String()), result.CauseKernel, b.confirmed() && b.lost > 0
+}
+
+func doubled(_ *facts, _ result.Oracle, b balance) (result.Finding, result.Cause, bool) {
+	return finding(result.DuplicatedUncounted, b.String()), result.CauseKernel, b.confirmed() && b.doubled > 0
 }
 
 // dropped finds out whom to blame for drops of packets that were charged.

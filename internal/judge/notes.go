@@ -21,7 +21,7 @@ func notes(f *facts, g []result.Guard, s *result.Spread) []result.Finding {
 		out = append(out, finding(result.SenderTooSlow, ev))
 	}
 	if l := f.lines(); hashed[f.mode()] && len(f.slaves) > 1 && f.flows() > 1 && len(l) == 1 {
-		out = append(out, finding(result.OneSlaveHash, fmt.Sprintf("%d flows, %d frames, all through %s%s", f.flows(), l[0].frames, f.name(l[0].slave), f.hashText(s))))
+		out = append(out, finding(result.OneSlaveHash, fmt.Sprintf("%d flows, %d of %d frames through %s%s", f.flows(), l[0].frames, f.sumFrames(), f.name(l[0].slave), f.hashText(s))))
 	}
 	if one, yes := f.oneQueue(); yes {
 		out = append(out, one)

@@ -44,7 +44,8 @@ func oracle(f *facts) result.Oracle {
 		return o
 	}
 	// Packets lost uncounted never complete and look like packets in flight: they are not held against the charge.
-	o.Orphaned = o.Median > o.Threshold+f.vanished()
+	o.Vanished = f.vanished()
+	o.Orphaned = o.Median > o.Threshold+o.Vanished
 	return o
 }
 

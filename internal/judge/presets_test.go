@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bondrepro/internal/xmithash"
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
@@ -189,6 +190,12 @@ var presetCases = []struct {
 	{name: "the kernel says that a queue is not there", plan: manyQueues, spoil: func(r *result.Recording) {
 		r.KernelLog = []string{"eth0 selects TX queue 7, but real number of TX queues is 4", "eth0 selects TX queue 6, but real number of TX queues is 4"}
 	}, want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.QueueMapping, text: `"eth0 selects TX queue 7, but real number of TX queues is 4" and 1 more`}},
+	{name: "the kernel says so of the bond, with a time", plan: manyQueues, spoil: func(r *result.Recording) {
+		r.KernelLog = []string{"[    4.0] bond0 selects TX queue 17, but real number of TX queues is 16"}
+	}, want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.QueueMapping}},
+	{name: "the kernel says so of another device", plan: manyQueues, spoil: func(r *result.Recording) {
+		r.KernelLog = []string{"eth9 selects TX queue 7, but real number of TX queues is 4"}
+	}, want: want{verdict: result.Good}},
 	{name: "a device on its way out has no queues", plan: manyQueues, spoil: func(r *result.Recording) {
 		r.KernelLog = []string{"eth0 selects TX queue 0, but real number of TX queues is 0"}
 	}, want: want{verdict: result.Good}},
@@ -247,6 +254,9 @@ var presetCases = []struct {
 		r.Wire.Slaves[0].Overflow = 90
 		r.Wire.Senders[0].Unique -= 100
 	}, want: want{verdict: result.Bad, code: result.LostUncounted}, metrics: map[string]float64{"wire.lost": 10}},
+
+	{name: "in broadcast mode nobody knows what is lost after a slave changed", plan: func() *plan { p := broadcast(stock()); p.sc.Guards.SlaveStable = false; return p },
+		spoil: func(r *result.Recording) { r.After.Slaves[1].CarrierChanges++ }, want: want{verdict: result.Good}, metrics: map[string]float64{"wire.lost": math.NaN()}},
 
 	// What a scenario accepts.
 	{name: "accepting one thing accepts no other", plan: func() *plan { p := orphaning(); p.sc.Accept = []string{result.SndbufExceedsQueue}; return p },
@@ -338,14 +348,18 @@ func TestOlderKernelsHash(t *testing.T) {
 	for _, g := range []string{"ff02::42:1", "ff02::42:2", "ff02::42:3"} {
 		p.sc.Traffic.Groups = append(p.sc.Traffic.Groups, g)
 	}
-	for name, place := range map[string]func(int, int) int{
-		"6.1":  func(_, g int) int { return g % 2 }, // 0x86dd is odd
-		"5.10": byLast,                              // 0xdd86 is even
+	for formula, place := range map[xmithash.Formula]func(int, int) int{
+		xmithash.Linux518: func(_, g int) int { return g % 2 }, // 0x86dd is odd
+		xmithash.Linux415: byLast,                              // 0xdd86 is even
 	} {
 		rec := p.simulate()
 		placed(p.sc, place)(&rec)
-		if n := Run(p.sc, p.preflight(), rec).Metrics["flows.mispredicted"]; n != 0 {
-			t.Errorf("%s: %v flows mispredicted", name, n)
+		j := Run(p.sc, p.preflight(), rec)
+		if n := j.Metrics["flows.mispredicted"]; n != 0 {
+			t.Errorf("%s: %v flows mispredicted", formula.Kernels, n)
+		}
+		if s := j.Spread; s.Formula != formula.Kernels || s.Older != (formula != xmithash.Linux518) {
+			t.Errorf("%s: formula %q, older %t", formula.Kernels, s.Formula, s.Older)
 		}
 	}
 	rec := p.simulate()
@@ -358,7 +372,7 @@ func TestOlderKernelsHash(t *testing.T) {
 // TestOneSlaveHashSaysWhatTheHashGives: the evidence tells a policy's doing from the kernel's.
 func TestOneSlaveHashSaysWhatTheHashGives(t *testing.T) {
 	for policy, want := range map[string]string{
-		"layer2+3": "; the layer2+3 hash gives all 16 flows to eth1",
+		"layer2+3": "16 flows, 9277 of 9277 frames through eth1; the layer2+3 hash gives all 16 flows to eth1",
 		"layer2":   "; although the layer2 hash gives 8 to eth0 and 8 to eth1",
 	} {
 		p := hashing(policy)
@@ -389,41 +403,75 @@ func TestOneQueueTakesSeveralFlows(t *testing.T) {
 	}
 }
 
-// TestControlKinds: a control by netem or a short queue must lose, any other must be BAD.
+// TestControlKinds: a control by netem or a short queue must lose, or any must fail an expectation that the test arm
+// holds to.
 func TestControlKinds(t *testing.T) {
 	one := func() *plan { p := hashing("layer2+3"); p.share = []float64{1, 0}; return p }
 	netem := func(p *plan) *plan { p.sc.Orphan = scenarios.OrphanNetem; return p }
+	spread := sim{func() *plan { return hashing("layer2") }, placed(hashing("layer2").sc, byLast)}
+	allTold := sim{overflowing, told}
+	fast := func() *plan { return stock().expecting("rate.achieved >= 50mbit") }
+	half := func(p *plan) *plan { p.sc.Guards.LineFull, p.share[0] = false, 0.4; return p }
+	few := func(p *plan) *plan { p.sc.Topology.Slaves.TxQueueLen = 8; return p }
 	for _, c := range []struct {
-		name  string
-		test  func() *plan
-		arm   func() *plan
-		spoil func(*result.Recording)
-		bad   bool
-		kind  string
-		note  string
+		name    string
+		test    sim
+		control sim
+		bad     bool
+		invalid bool
+		kind    string
+		note    string
 	}{
-		{"another kind, BAD by an expectation", func() *plan { return hashing("layer2") }, one, placed(one().sc, allOn(0)), true, kindOther, "slaves.used is 1"},
-		{"another kind, good", func() *plan { return hashing("layer2") }, func() *plan { return hashing("layer2") }, placed(hashing("layer2").sc, byLast), false, kindOther, "every expectation holds"},
-		{"another kind, BAD by one remainder", stock, stock, lose(9), false, kindOther, "lost, counted nowhere"},
-		{"another kind, not valid", stock, func() *plan { p := stock(); p.share[0] = 0.5; return p }, nil, false, kindOther, "guard line_full"},
-		{"netem that loses", stock, asked, nil, true, kindNetem, "uncharged 1230"},
-		{"netem that only fails an expectation", stock, func() *plan { p := netem(stock()); p.sc.Expect = []string{"rate.achieved >= 9gbit"}; return p }, nil, false, kindNetem, "dropped 0"},
-		{"netem where drops are accepted, untold", overflowing, func() *plan { return netem(overflowing()) }, nil, true, kindNetem, "dropped 200"},
-		{"netem where drops are accepted, and none came", overflowing,
-			func() *plan { p := netem(overflowing()); p.drops = []int{0, 0}; return p }, nil, false, kindNetem, "nothing was dropped"},
-		{"a short queue that drops", stock, func() *plan { p := stock(); p.sc.Topology.Slaves.TxQueueLen = 8; p.drops = []int{12, 0}; return p }, nil, true, kindQueue, "drops are visible here"},
-		{"a short queue where drops are accepted, all told", overflowing,
-			func() *plan { p := overflowing(); p.sc.Topology.Slaves.TxQueueLen = 8; return p }, told, false, kindQueue, "every expectation holds"},
+		{"another kind, BAD by an expectation", spread, sim{one, placed(one().sc, allOn(0))}, true, false, kindOther, "expected slaves.used == 2, but slaves.used is 1"},
+		{"another kind, good", spread, spread, false, false, kindOther, "every expectation holds"},
+		{"BAD by an expectation that fails in the test arm, too", sim{one, placed(one().sc, allOn(0))}, sim{one, placed(one().sc, allOn(0))}, false, false, kindOther,
+			"not in what the scenario expects and the test arm holds to: an expectation of the scenario failed: expected slaves.used"},
+		{"BAD by an expectation, and no run of the test arm counts", invalid, sim{one, placed(one().sc, allOn(0))}, false, false, kindOther, "no run of the test arm counts"},
+		{"another kind, BAD by one remainder", clean, lossy, false, false, kindOther, "not in what the scenario expects and the test arm holds to: packets lost, counted nowhere"},
+		{"another kind, BAD by drops nobody expects", sim{fast, nil}, sim{func() *plan { p := fast(); p.drops[0] = 12; return p }, nil}, false, false, kindOther, "not in what the scenario expects"},
+		{"BAD by a mechanism first, and in what the scenario expects, too", sim{fast, nil}, sim{func() *plan { p := half(fast()); p.drops[0] = 12; return p }, nil}, true, false, kindOther, "expected rate.achieved >= 50mbit"},
+		{"another kind, not valid", clean, sim{func() *plan { p := stock(); p.share[0] = 0.5; return p }, nil}, false, true, kindOther, "guard line_full"},
+		{"netem that loses", clean, shown, true, false, kindNetem, "uncharged 1230"},
+		{"netem that loses, and no run of the test arm counts", invalid, shown, true, false, kindNetem, "uncharged 1230"},
+		{"netem that is good", clean, hushed, false, false, kindNetem, "dropped 0, uncharged 0"},
+		{"netem that only fails an expectation of the test arm's", sim{fast, nil}, sim{func() *plan { return half(netem(fast())) }, nil}, true, false, kindNetem, "expected rate.achieved"},
+		{"netem where drops are accepted, untold", allTold, sim{func() *plan { return netem(overflowing()) }, nil}, true, false, kindNetem, "drops.untold is 200"},
+		{"netem where drops are accepted, and none came", allTold, sim{func() *plan { p := netem(overflowing()); p.drops[0] = 0; return p }, nil}, false, false, kindNetem, "nothing was dropped"},
+		{"netem where drops are accepted, BAD by a remainder", allTold, sim{func() *plan { return netem(overflowing()) }, both(told, lose(9))}, false, false, kindNetem, "not in what the scenario expects"},
+		{"a short queue that drops", clean, short, true, false, kindQueue, "drops are visible here"},
+		{"a short queue where drops are accepted, all told", allTold, sim{func() *plan { return few(overflowing()) }, told}, false, false, kindQueue, "every expectation holds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config0()
-			cfg.Scenario = c.test().sc
-			a := arm(result.ArmControl, sim{c.arm, c.spoil})
-			got := control(cfg, &a)
-			if got.Bad != c.bad || got.Kind != c.kind || !strings.Contains(got.Note, c.note) {
-				t.Errorf("got %+v, want bad %t, kind %s, note %q", got, c.bad, c.kind, c.note)
+			cfg.Scenario = c.test.plan().sc
+			test, a := arm(result.ArmTest, c.test), arm(result.ArmControl, c.control)
+			got := control(cfg, &a, lastValid(&test))
+			if got.Bad != c.bad || got.Invalid != c.invalid || got.Kind != c.kind || !strings.Contains(got.Note, c.note) {
+				t.Errorf("got %+v, want bad %t, invalid %t, kind %s, note %q", got, c.bad, c.invalid, c.kind, c.note)
 			}
 		})
+	}
+}
+
+// TestControlOfSeveralRuns: a run that counts speaks before one that does not, and the first that is BAD before all.
+func TestControlOfSeveralRuns(t *testing.T) {
+	test := arm(result.ArmTest, clean)
+	for _, c := range []struct {
+		sims []sim
+		want result.ControlJudgement
+		note string
+	}{
+		{[]sim{unfull, shown}, result.ControlJudgement{Measured: true, Bad: true, Kind: kindNetem}, "uncharged 1230"},
+		{[]sim{hushed, unfull}, result.ControlJudgement{Measured: true, Kind: kindNetem}, "dropped 0"},
+		{[]sim{unfull, unfull}, result.ControlJudgement{Measured: true, Invalid: true, Kind: kindNetem}, "guard line_full"},
+	} {
+		a := arm(result.ArmControl, c.sims...)
+		got := control(config0(), &a, lastValid(&test))
+		note := got.Note
+		got.Note = ""
+		if got != c.want || !strings.Contains(note, c.note) {
+			t.Errorf("got %+v: %s, want %+v: %s", got, note, c.want, c.note)
+		}
 	}
 }
 

@@ -447,6 +447,14 @@ func TestFullLineOfSeveral(t *testing.T) {
 		t.Errorf("broadcast with the slowest line half full: %+v", j.Guards)
 	}
 	p = broadcast(stock())
+	rec := p.simulate()
+	for i := range rec.Wire.Slaves[1].CumBytes { // of lines as slow as each other the least full decides
+		rec.Wire.Slaves[1].CumBytes[i] /= 2
+	}
+	if j := Run(p.sc, p.preflight(), rec); j.Valid {
+		t.Errorf("broadcast with one of two equal lines half full: %+v", j.Guards)
+	}
+	p = broadcast(stock())
 	p.rates = []float64{60e6, 100e6}
 	p.share = []float64{1, 0.6} // the sender is held to the slowest
 	if j := Run(p.sc, p.preflight(), p.simulate()); j.Verdict != result.Good {
@@ -477,6 +485,31 @@ func TestLedgerGuard(t *testing.T) {
 		if last.Name != guardLedger || !last.OK || last.Off != c.off || !strings.HasPrefix(last.Evidence, c.text) {
 			t.Errorf("got %+v, want %q", last, c.text)
 		}
+	}
+}
+
+// TestOneFindingAKind: what was lost hides no duplicates, and the other way round.
+func TestOneFindingAKind(t *testing.T) {
+	p := stock()
+	rec := p.simulate()
+	lose(9)(&rec)
+	rec.After.Slaves[0].TxPackets += 20
+	rec.Wire.Slaves[0].Ours += 20
+	rec.Wire.Senders[0].Duplicates += 20
+	d := Run(p.sc, p.preflight(), rec).Diagnosis
+	if len(d) != 2 || d[0].Code != result.LostUncounted || d[1].Code != result.DuplicatedUncounted {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// TestVanishedRaisesTheThreshold: packets that vanished look as if they were in flight, and the evidence says so.
+func TestVanishedRaisesTheThreshold(t *testing.T) {
+	p := orphaning()
+	rec := p.simulate()
+	lose(90)(&rec)
+	j := Run(p.sc, p.preflight(), rec)
+	if j.Oracle.Vanished != 90 || !strings.Contains(j.Diagnosis[0].Evidence, "threshold 123 + 90 that vanished uncounted") {
+		t.Errorf("got %+v, %+v", j.Oracle, j.Diagnosis[0])
 	}
 }
 

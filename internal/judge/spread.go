@@ -21,6 +21,13 @@ func (f *facts) frames(slave int) int64 {
 	return s.tx
 }
 
+func (f *facts) sumFrames() (all int64) {
+	for i := range f.slaves {
+		all += f.frames(i)
+	}
+	return all
+}
+
 // spread is how the frames lay over the slaves, with the prediction for each flow where there can be one. nil where
 // there is nothing to compare: one slave, nothing at the wire, every slave meant to have everything (broadcast), or one
 // meant to have it (active-backup) and nothing failed over.
@@ -28,10 +35,7 @@ func (f *facts) spread() *result.Spread {
 	if _, changed := f.slaveChanged(); len(f.slaves) < 2 || f.broadcast() || f.mode() == "active-backup" && !changed {
 		return nil
 	}
-	var all int64
-	for i := range f.slaves {
-		all += f.frames(i)
-	}
+	all := f.sumFrames()
 	if all == 0 {
 		return nil
 	}
@@ -40,7 +44,7 @@ func (f *facts) spread() *result.Spread {
 		n := f.frames(i)
 		s.Slaves = append(s.Slaves, result.SlaveShare{Name: f.name(i), Frames: uint64(n), Share: float64(n) / float64(all)})
 	}
-	s.Why = f.predict(s.Flows)
+	f.predict(s)
 	s.Predicted = s.Why == ""
 	return s
 }
@@ -80,12 +84,34 @@ func (f *facts) group(i int) string {
 	return f.sc.Traffic.Groups[i]
 }
 
-// predict sets where the hash policy puts each flow, and tells why it could not; "" when it did.
+// predict sets where the hash policy puts each flow, or why it could not.
 //
 // A recording does not tell which of the kernel's formulas is in force, and a release would not either:
 // distributions carry parts of newer kernels. So the formula that fits the flows best stands, the newest of those
 // that fit as well.
-func (f *facts) predict(flows []result.FlowSpread) (why string) {
+func (f *facts) predict(s *result.Spread) {
+	if s.Why = f.notPredicted(s.Flows); s.Why != "" {
+		return
+	}
+	var best []int
+	fewest := len(s.Flows) + 1
+	for i, formula := range xmithash.Formulas {
+		slaves, err := f.slavesBy(formula, s.Flows)
+		if err != nil {
+			s.Why = err.Error()
+			return
+		}
+		if n := wrong(s.Flows, slaves); n < fewest {
+			best, fewest, s.Formula, s.Older = slaves, n, formula.Kernels, i > 0
+		}
+	}
+	for i := range s.Flows {
+		s.Flows[i].Predicted = best[i]
+	}
+}
+
+// notPredicted tells why there can be no prediction; "" when there can.
+func (f *facts) notPredicted(flows []result.FlowSpread) string {
 	if why := xmithash.Why(f.mode(), f.policy()); why != "" {
 		return why
 	}
@@ -94,20 +120,6 @@ func (f *facts) predict(flows []result.FlowSpread) (why string) {
 	}
 	if how, changed := f.slaveChanged(); changed {
 		return "the slaves that could send were not the same all the time: " + how
-	}
-	var best []int
-	fewest := len(flows) + 1
-	for _, formula := range xmithash.Formulas {
-		slaves, err := f.slavesBy(formula, flows)
-		if err != nil {
-			return err.Error()
-		}
-		if n := wrong(flows, slaves); n < fewest {
-			best, fewest = slaves, n
-		}
-	}
-	for i := range flows {
-		flows[i].Predicted = best[i]
 	}
 	return ""
 }
@@ -163,19 +175,10 @@ func (f *facts) policy() string {
 	return "layer2"
 }
 
-// mispredicted tells whether any frame of a flow came out of another slave than the predicted one.
-func mispredicted(seen []uint64, slave int) bool {
-	for i, n := range seen {
-		if i != slave && n > 0 {
-			return true
-		}
-	}
-	return false
-}
-
+// wrong is how many flows strayed from these slaves.
 func wrong(flows []result.FlowSpread, slaves []int) (n int) {
 	for i, fl := range flows {
-		if mispredicted(fl.Seen, slaves[i]) {
+		if fl.Strayed(slaves[i]) {
 			n++
 		}
 	}
@@ -225,7 +228,7 @@ func asHashed(s *result.Spread, es []result.Expectation) bool {
 // strayed is how many flows went out of another slave than predicted.
 func strayed(s *result.Spread) (n int) {
 	for _, fl := range s.Flows {
-		if mispredicted(fl.Seen, fl.Predicted) {
+		if fl.Strayed(fl.Predicted) {
 			n++
 		}
 	}
@@ -234,11 +237,10 @@ func strayed(s *result.Spread) (n int) {
 
 // shares are the metrics of the spread over slaves and their queues.
 func (f *facts) shares(m metrics, s *result.Spread) {
-	var all, most int64
-	least := int64(-1)
+	all, most, least := f.sumFrames(), int64(0), int64(-1)
 	for i := range f.slaves {
 		n := f.frames(i)
-		all, most = all+n, max(most, n)
+		most = max(most, n)
 		if least < 0 || n < least {
 			least = n
 		}

@@ -108,12 +108,12 @@ func TestHeaderOptions(t *testing.T) {
 	one, sc := 1, &cfg.Scenario
 	sc.Topology.Bond.Primary, sc.Topology.Slaves.Queues = &one, 4
 	sc.Traffic.Burst.Packets, sc.Traffic.Join, sc.Traffic.Senders = 1, true, scenarios.AutoSenders
-	sc.Accept = []string{result.LostUncounted}
+	sc.Accept = []string{result.BroadcastClones}
 	sc.Faults = []scenarios.Fault{{At: scenarios.Duration(2e9), SlaveUp: &one}, {At: scenarios.Duration(1e9), SlaveDown: &one}}
 	text = Header(cfg, host, nil, result.Preflight{})
 	for _, want := range []string{
 		", primary 1, mtu 9000", "4 TX queues each, under mq", "burst      1 packet of each sender, all together, every 50ms", "join       the sending side is a member",
-		"faults     at 1s slave_down 1, at 2s slave_up 1", "accept     lost-uncounted (packets lost, counted nowhere)", "(auto) of 4000-byte",
+		"faults     at 1s slave_down 1, at 2s slave_up 1", "accept     broadcast-clones (broadcast clones overflow the slower slave)", "(auto) of 4000-byte",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -128,6 +128,52 @@ func TestHeaderOptions(t *testing.T) {
 	for _, want := range []string{"non-blocking, sndbuf_force 67108864, priority 6, tx_timestamping on, gso 16", "netem on the bond", "NOT PROVEN", "DOES NOT FIT", "2 senders ×"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
+// TestControlled: a control that does not count is no clean one.
+func TestControlled(t *testing.T) {
+	for _, c := range []struct {
+		control result.ControlJudgement
+		want    string
+	}{
+		{result.ControlJudgement{Note: "the scenario has none"}, "not measured: the scenario has none"},
+		{result.ControlJudgement{Measured: true, Bad: true, Kind: "netem", Note: "dropped 9"}, "BAD, as it must be (netem): dropped 9"},
+		{result.ControlJudgement{Measured: true, Kind: "other", Note: "nothing"}, "NOT BAD as it must be: nothing"},
+		{result.ControlJudgement{Measured: true, Invalid: true, Kind: "netem", Note: "guard line_full failed: so"}, "the control does not count (netem): guard line_full failed: so"},
+	} {
+		if got := controlled(c.control); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestOlderFormula: the kernels whose hash fits are named where they are not the newest.
+func TestOlderFormula(t *testing.T) {
+	s := result.Spread{Predicted: true, Formula: "Linux 4.15 to 5.14", Slaves: []result.SlaveShare{{Name: "eth0"}}, Flows: []result.FlowSpread{{Seen: []uint64{9}}}}
+	for older, want := range map[bool]string{
+		false: "1 of 1 went where the hash puts them\n",
+		true:  "1 of 1 went where the hash of Linux 4.15 to 5.14 puts them, which fits better than that of newer\n  kernels\n",
+	} {
+		var b strings.Builder
+		s.Older = older
+		spread(&b, &s)
+		if !strings.HasSuffix(b.String(), want) {
+			t.Errorf("%s\nwant %s", b.String(), want)
+		}
+	}
+}
+
+// TestVanishedShows: where packets that vanished keep the oracle from finding orphaning, the report says so.
+func TestVanishedShows(t *testing.T) {
+	o := result.Oracle{Available: true, Median: 50, Threshold: 10, Vanished: 90}
+	if word, text := unchargedText(o); word != "ok" || !strings.Contains(text, "the threshold is 10 + 90") {
+		t.Errorf("got %s %s", word, text)
+	}
+	for _, o := range []result.Oracle{{Available: true, Threshold: 10}, {Available: true, Median: 9, Threshold: 10, Vanished: 90}, {Available: true, Median: 200, Threshold: 10, Vanished: 90, Orphaned: true}} {
+		if _, text := unchargedText(o); text != "" {
+			t.Errorf("got %s", text)
 		}
 	}
 }

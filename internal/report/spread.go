@@ -23,7 +23,7 @@ func spread(b *strings.Builder, s *result.Spread) {
 		return
 	}
 	flows := slices.Clone(s.Flows)
-	slices.SortStableFunc(flows, func(x, y result.FlowSpread) int { return rank(y) - rank(x) })
+	slices.SortStableFunc(flows, func(x, y result.FlowSpread) int { return strays(y) - strays(x) })
 	cells = [][]string{{"  flow", "predicted", "seen"}}
 	for _, fl := range flows[:min(flowsShown, len(flows))] {
 		cells = append(cells, []string{fmt.Sprintf("  sender %d to %s", fl.Sender, fl.Group), slaveOf(s, fl.Predicted), seen(s, fl)})
@@ -34,17 +34,19 @@ func spread(b *strings.Builder, s *result.Spread) {
 	}
 	wrong := 0
 	for _, fl := range flows {
-		wrong += rank(fl)
+		wrong += strays(fl)
 	}
-	fmt.Fprintf(b, "  %d of %d went where the hash puts them\n", len(flows)-wrong, len(flows))
+	hash, fits := "the hash", ""
+	if s.Older {
+		hash, fits = "the hash of "+s.Formula, ", which fits better than that of newer kernels"
+	}
+	wrap(b, "  ", fmt.Sprintf("%d of %d went where %s puts them%s", len(flows)-wrong, len(flows), hash, fits))
 }
 
-// rank is 1 for a flow that went another way than predicted.
-func rank(fl result.FlowSpread) int {
-	for i, n := range fl.Seen {
-		if n > 0 && i != fl.Predicted {
-			return 1
-		}
+// strays is 1 for a flow that went another way than predicted.
+func strays(fl result.FlowSpread) int {
+	if fl.Strayed(fl.Predicted) {
+		return 1
 	}
 	return 0
 }

@@ -59,8 +59,9 @@ var rows = []row{
 	{"flows on a slave that was not predicted", metric("flows.mispredicted"), nonzero("flows.mispredicted")},
 	{"polls that found a queue stuck", metric("slaves.qdisc.stuck"), nonzero("slaves.qdisc.stuck")},
 	{"longest silence, ms", rounded("failover.gap"), faulted},
-	{"ARP frames after the fault", metric("failover.arp"), faulted},
-	{"IGMP frames on new lines after it", metric("failover.igmp"), faulted},
+	{"lost, counted nowhere", share("failover.lost"), faulted},
+	{"ARP or ND frames on new lines after it", metric("failover.arp"), faulted},
+	{"IGMP or MLD frames on new lines after it", metric("failover.igmp"), faulted},
 	{"share back on the slave set up again", share("failover.back"), faulted},
 	{"ledger's remainder", metric("ledger.remainder"), nil},
 }

@@ -97,8 +97,8 @@ func armText(b *strings.Builder, s shown) {
 	for _, g := range j.Guards {
 		wrap(b, fmt.Sprintf("  %-13s %-8s", g.Name, guardWord(g)), g.Evidence)
 	}
-	if !j.Oracle.Available {
-		wrap(b, fmt.Sprintf("  %-13s %-8s", "uncharged", "unknown"), j.Oracle.Why)
+	if word, text := unchargedText(j.Oracle); text != "" {
+		wrap(b, fmt.Sprintf("  %-13s %-8s", "uncharged", word), text)
 	}
 	if len(j.Expect) > 0 && s.arm.Name == result.ArmTest { // it is what the expectations are about
 		section(b, title+": expectations")
@@ -112,6 +112,18 @@ func armText(b *strings.Builder, s shown) {
 			wrap(b, fmt.Sprintf("  %-3d %-12s", i+1, word(r.Judgement.Verdict)), " "+runText(&r.Judgement))
 		}
 	}
+}
+
+// unchargedText is what the table's figures do not tell of the oracle; "" when they tell all.
+func unchargedText(o result.Oracle) (word, text string) {
+	switch {
+	case !o.Available:
+		return "unknown", o.Why
+	case o.Vanished > 0 && o.Median > o.Threshold && !o.Orphaned: // else the diagnosis says it
+		return "ok", fmt.Sprintf("%.4g packets vanished uncounted and look as if they were in flight, so the threshold is %.4g + %.4g",
+			o.Vanished, o.Threshold, o.Vanished)
+	}
+	return "", ""
 }
 
 // runText is a run in one line.
@@ -200,10 +212,12 @@ func controlled(c result.ControlJudgement) string {
 	switch {
 	case !c.Measured:
 		return "not measured: " + c.Note
+	case c.Invalid:
+		return because("the control does not count", kind) + ": " + c.Note
 	case c.Bad:
 		return because("BAD, as it must be", kind) + ": " + c.Note
 	}
-	return because("NOT BAD", kind) + ": " + c.Note
+	return because("NOT BAD as it must be", kind) + ": " + c.Note
 }
 
 func guardWord(g result.Guard) string {

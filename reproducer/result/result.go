@@ -134,15 +134,21 @@ type RunJudgement struct {
 	// Metrics are the values of the metric table; a metric that can't be had here is absent.
 	Metrics map[string]float64 `json:"metrics"`
 	Expect  []Expectation      `json:"expect,omitempty"`
-	Spread  *Spread            `json:"spread,omitempty"` // nil with one slave, or where nothing arrived
+	Spread  *Spread            `json:"spread,omitempty"` // nil where there is nothing to compare, see Spread
 }
 
-// Spread is how the traffic lay over the slaves, beside what the hash policy predicts.
+// Spread is how the traffic lay over the slaves, beside what the hash policy predicts. There is none with one slave,
+// where nothing arrived, in broadcast mode (every slave has everything), and in active-backup mode unless a slave
+// changed (one has everything).
 type Spread struct {
 	Slaves    []SlaveShare `json:"slaves"`
 	Predicted bool         `json:"predicted"`
 	Why       string       `json:"why,omitempty"` // why not
-	Flows     []FlowSpread `json:"flows,omitempty"`
+	// Formula names the kernels whose hash fitted the flows best, the newest of those that fit as well; "" when not
+	// predicted. Older tells that it is not the newest there is.
+	Formula string       `json:"formula,omitempty"`
+	Older   bool         `json:"older,omitempty"`
+	Flows   []FlowSpread `json:"flows,omitempty"`
 }
 
 // SlaveShare is one slave's part of the frames.
@@ -158,6 +164,16 @@ type FlowSpread struct {
 	Group     string   `json:"group"`
 	Predicted int      `json:"predicted"` // slave, from 0; -1 where not predicted
 	Seen      []uint64 `json:"seen"`      // frames, one a slave
+}
+
+// Strayed tells whether any frame of the flow came out of another slave than that one.
+func (f FlowSpread) Strayed(slave int) bool {
+	for i, n := range f.Seen {
+		if n > 0 && i != slave {
+			return true
+		}
+	}
+	return false
 }
 
 // Finding is one mechanism with its evidence.
@@ -202,7 +218,9 @@ type Oracle struct {
 	Max       float64 `json:"max"`
 	InFlight  float64 `json:"in_flight"` // median
 	Threshold float64 `json:"threshold"` // max(8, 10 % of in flight)
-	Orphaned  bool    `json:"orphaned"`  // only when Available
+	// Vanished are packets lost uncounted, which look as if they were in flight: they are added to the threshold.
+	Vanished float64 `json:"vanished,omitempty"`
+	Orphaned bool    `json:"orphaned"` // only when Available
 }
 
 // Expectation is one of the scenario's expect lines.
@@ -229,8 +247,9 @@ type Judgement struct {
 // ControlJudgement is how far the positive control bears the verdict.
 type ControlJudgement struct {
 	Measured bool   `json:"measured"`
-	Bad      bool   `json:"bad"`
-	Kind     string `json:"kind,omitempty"` // netem, or weaker: txqueuelen
+	Invalid  bool   `json:"invalid,omitempty"` // measured, and no run of it counts: a guard failed
+	Bad      bool   `json:"bad"`               // as it must be
+	Kind     string `json:"kind,omitempty"`    // netem, or weaker: txqueuelen; other: whatever the scenario sets
 	Note     string `json:"note"`
 }
 
