@@ -20,7 +20,7 @@ const (
 // failover is the metrics of what a failover looks like at the wire.
 func (f *facts) failover(m metrics) {
 	if !f.hasFlows() {
-		m.lack("the wire told no flows apart", "failover.gap", "failover.arp", "failover.igmp", "failover.lost", "failover.back")
+		m.lack(noFlows, "failover.gap", "failover.arp", "failover.igmp", "failover.lost", "failover.back")
 		return // nothing came, or the recording is older than these facts
 	}
 	fault, faulted := f.firstFault()

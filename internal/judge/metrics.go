@@ -24,6 +24,7 @@ func (m metrics) lack(why string, names ...string) {
 
 // Reasons that several metrics share.
 const (
+	noFlows       = "nothing of ours came out of a line, or the recording is too old to tell flows apart"
 	noWire        = "nothing listens at the other end of the slaves"
 	noGapsWithGSO = "with GSO a drop is many numbers"
 )
@@ -109,7 +110,7 @@ func (f *facts) wire(m metrics) {
 	case f.broadcast():
 		m.lack("in broadcast mode every frame comes again on the next line", "wire.crossed")
 	case !f.hasFlows():
-		m.lack("the wire told no flows apart", "wire.crossed")
+		m.lack(noFlows, "wire.crossed")
 	default:
 		m.set("wire.crossed", float64(f.crossed))
 	}

@@ -73,6 +73,13 @@ var presetCases = []struct {
 		want: want{verdict: result.Good}, metrics: map[string]float64{"failover.gap": 40}},
 	{name: "a silence that began before the fault counts from the fault on", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Silences[0].MS = 2000 }),
 		want: want{verdict: result.Bad, code: result.ExpectationFailed}, metrics: map[string]float64{"failover.gap": 1110}},
+	{name: "the senders ended before the slave could settle", plan: func() *plan { p := failing(); p.sc.Traffic.Duration = scenarios.Duration(2400e6); return p }, spoil: failedOver,
+		want: want{verdict: result.Inconclusive, code: result.NotEvaluated, text: "failover.back can't be had"}, metrics: map[string]float64{"failover.back": math.NaN()}},
+	{name: "failover in broadcast mode", plan: func() *plan { return broadcast(failing()).expecting("failover.gap <= 1s") }, spoil: failedOver,
+		want: want{verdict: result.Good}, metrics: map[string]float64{"failover.gap": 40, "failover.lost": math.NaN(), "wire.lost": math.NaN()}},
+	{name: "a silence after the end of sending", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
+		r.Wire.Silences = append(r.Wire.Silences, result.Silence{AtMS: 3990, MS: 2000})
+	}), want: want{verdict: result.Good}, metrics: map[string]float64{"failover.gap": 40}},
 	{name: "a machine that stands still sends nothing", plan: failing, spoil: both(failedOver, paused(1500, 3000)),
 		want: want{verdict: result.Good}, metrics: map[string]float64{"failover.gap": 40}},
 	{name: "senders that are held back are not silent of themselves", plan: failing, spoil: both(failedOver, paused(1500, 3000), full(1500, 3000)),

@@ -29,7 +29,7 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 	bad, cause, accepted := badFindings(f, o, b)
 	remarks := append(accepted, notes(f, g, spread)...)
 
-	switch fell, left := failed(j.Expect), open(j.Expect, m, o); {
+	switch fell, left := failed(j.Expect), open(j.Expect, m); {
 	case !j.Valid:
 		j.Verdict = result.Inconclusive
 		j.Diagnosis = append(remarks, unproven(bad)...)

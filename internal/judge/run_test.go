@@ -493,9 +493,9 @@ func TestOneFindingAKind(t *testing.T) {
 	p := stock()
 	rec := p.simulate()
 	lose(9)(&rec)
-	rec.After.Slaves[0].TxPackets += 20
-	rec.Wire.Slaves[0].Ours += 20
-	rec.Wire.Senders[0].Duplicates += 20
+	rec.After.Slaves[0].TxPackets += 5
+	rec.Wire.Slaves[0].Ours += 5
+	rec.Wire.Senders[0].Duplicates += 5
 	d := Run(p.sc, p.preflight(), rec).Diagnosis
 	if len(d) != 2 || d[0].Code != result.LostUncounted || d[1].Code != result.DuplicatedUncounted {
 		t.Errorf("got %+v", d)

@@ -27,10 +27,10 @@ func (f *facts) lastFrameMS() (last float64) {
 	return last
 }
 
-// longestSilence is the longest silence from a time on, less what the senders themselves were silent of it; ms.
+// longestSilence is the longest silence from a time to the end of sending, less what the senders themselves were silent of it; ms.
 func (f *facts) longestSilence(from float64) (longest float64) {
 	for _, s := range f.silences() {
-		begin, end := max(s.AtMS, from), s.AtMS+s.MS
+		begin, end := max(s.AtMS, from), min(s.AtMS+s.MS, f.elapsedMS())
 		if begin < end {
 			longest = max(longest, f.sending(begin, end))
 		}
