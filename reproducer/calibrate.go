@@ -60,7 +60,7 @@ func (s *Session) settleSenders(sc scenarios.Scenario) scenarios.Scenario {
 	sc.Traffic.Senders = 1
 	pf := s.Preflight(sc)
 	if pf.PerSender > 0 {
-		sc.Traffic.Senders = scenarios.Senders(min(max((pf.TxQueueLen+pf.Ring)/pf.PerSender, 1), most))
+		sc.Traffic.Senders = scenarios.Senders(min(max(pf.Room()/pf.PerSender, 1), most))
 	}
 	return sc
 }

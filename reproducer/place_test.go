@@ -79,12 +79,12 @@ func TestAutoSenders(t *testing.T) {
 	s := experimentAt(t, p).session // truesize 8448, ring 256
 	sc := scenarios.Default()
 	sc.Traffic.Senders = scenarios.AutoSenders
-	if got := s.settleSenders(sc).Traffic.Senders; got != 48 || s.Preflight(s.settleSenders(sc)).Exceeds {
-		t.Errorf("%d senders, want 48: 1256 packets of room, 26 each", got)
+	if got := s.settleSenders(sc).Traffic.Senders; got != 47 || s.Preflight(s.settleSenders(sc)).Exceeds {
+		t.Errorf("%d senders, want 47: 1236 packets of room, 26 each", got)
 	}
-	sc.Traffic.Senders = 49
-	if got := s.settleSenders(sc).Traffic.Senders; got != 49 || !s.Preflight(sc).Exceeds {
-		t.Errorf("%d senders, want the 49 that were asked for, which do not fit", got)
+	sc.Traffic.Senders = 48
+	if got := s.settleSenders(sc).Traffic.Senders; got != 48 || !s.Preflight(sc).Exceeds {
+		t.Errorf("%d senders, want the 48 that were asked for, which do not fit", got)
 	}
 	sc.Traffic.Senders, sc.Topology.Slaves.TxQueueLen = scenarios.AutoSenders, 1
 	s.known.Slaves = nil // no ring

@@ -250,7 +250,7 @@ func (s *Session) shortQueue(sc scenarios.Scenario) scenarios.Scenario {
 	sc.Orphan = scenarios.OrphanNone
 	sc.Topology.Slaves.TxQueueLen = 8
 	pf := s.Preflight(sc)
-	room := pf.TxQueueLen + pf.Ring
+	room := pf.Room()
 	sc.Traffic.Senders = max(sc.Traffic.Senders, scenarios.Senders(2*room/max(1, pf.PerSender)+1))
 	return sc
 }

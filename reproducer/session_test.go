@@ -182,7 +182,7 @@ func TestWeakerControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	pf := e.session.Preflight(sc)
-	if sc.Orphan != scenarios.OrphanNone || sc.Topology.Slaves.TxQueueLen != 8 || !pf.Exceeds || pf.Sum < 2*(8+256) {
+	if sc.Orphan != scenarios.OrphanNone || sc.Topology.Slaves.TxQueueLen != 8 || !pf.Exceeds || pf.Sum < 2*pf.Room() {
 		t.Errorf("orphan %s, txqueuelen %d, %d senders, preflight %+v", sc.Orphan, sc.Topology.Slaves.TxQueueLen, sc.Traffic.Senders, pf)
 	}
 	// A kernel whose files do not tell shows it only when it is measured.

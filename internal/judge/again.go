@@ -8,7 +8,7 @@ import (
 
 // ours are the codes of the warnings that Again gives; those of others are kept.
 var ours = []string{
-	warnFewSamples, warnMissed, warnForeign, warnNotEvaluated, warnDriverDropped, warnSlowDrain, warnInvalidRuns,
+	warnFewSamples, warnMissed, warnForeign, warnOverflow, warnNotEvaluated, warnDriverDropped, warnSlowDrain, warnInvalidRuns,
 	warnNoControl, warnWeakControl, warnNotProven, warnKernelLog, result.TimestampsHideOrphan,
 }
 

@@ -155,6 +155,10 @@ func TestWarnings(t *testing.T) {
 	}{
 		{warnForeign, "3 frames at the wire are not of this run: arp 3", func(r *result.Recording) { foreign(r, 3) }},
 		{warnForeign, "of an earlier run 2", func(r *result.Recording) { r.Wire.Slaves[0].Stale = 2 }},
+		{warnOverflow, "no room for 5 datagrams", func(r *result.Recording) {
+			r.Wire.Slaves[0].Overflow, r.Wire.Slaves[0].Ours = 5, r.Wire.Slaves[0].Ours-5
+			r.Wire.Senders[0].Unique -= 5
+		}},
 		{warnMissed, "100 of 401 polls", func(r *result.Recording) { r.Series.Missed = 100 }},
 		{warnDriverDropped, "5 packets", func(r *result.Recording) { r.After.Slaves[1].TxDropped = 5 }},
 		{warnSlowDrain, "16896 bytes", func(r *result.Recording) { r.Drain = result.Drain{TookMS: 5000, Outq: 16896} }},

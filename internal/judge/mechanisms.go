@@ -170,8 +170,8 @@ func preflightText(pf result.Preflight) string {
 	if pf.Exceeds {
 		than = "more than"
 	}
-	return fmt.Sprintf("%d senders × %d packets = %d in flight at most, %s txqueuelen %d + ring %d",
-		pf.Senders, pf.PerSender, pf.Sum, than, pf.TxQueueLen, pf.Ring)
+	return fmt.Sprintf("%d senders × %d packets = %d in flight at most, %s txqueuelen %d + %d of ring %d",
+		pf.Senders, pf.PerSender, pf.Sum, than, pf.TxQueueLen, pf.Ring-pf.Reserve, pf.Ring)
 }
 
 func unchargedText(o result.Oracle) string {

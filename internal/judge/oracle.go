@@ -15,6 +15,9 @@ const (
 	orphanedShare = 0.1 // of what is in flight
 )
 
+// frameLACP is the kind of LACPDUs at the wire (internal/stamp).
+const frameLACP = "lacp"
+
 // oracle compares what is in flight with what the sockets are charged for, at each poll after warm-up:
 //
 //	in flight = into the bond - drops of slaves and netem - completed
@@ -99,14 +102,32 @@ func (f *facts) uncharged() (inflight, uncharged []float64) {
 	return inflight, uncharged
 }
 
-// ownBy is how many frames slaves sent of themselves until atMS, as if evenly: they complete, but never
-// entered the bond.
+// ownBy is how many frames slaves sent of themselves until atMS: they complete, but never entered the bond. LACPDUs are
+// seen at the wire with their times; what else is known is taken as if it came evenly.
 func (f *facts) ownBy(atMS float64) float64 {
+	if f.own() == 0 {
+		return f.lacpBy(atMS)
+	}
 	all := f.elapsedMS() + f.rec.Drain.TookMS
 	if all <= 0 {
 		return 0
 	}
 	return float64(f.own()) * math.Min(1, atMS/all)
+}
+
+// lacpBy counts the LACPDUs that the wire saw from the first of our frames until atMS.
+func (f *facts) lacpBy(atMS float64) (n float64) {
+	if f.rec.Wire == nil {
+		return 0
+	}
+	for _, w := range f.rec.Wire.Slaves {
+		for _, s := range w.Sightings {
+			if s.Kind == frameLACP && s.AtMS >= 0 && s.AtMS <= atMS {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // vanished is how many packets were lost uncounted; 0 when the drain found no quiet, for then they may come.

@@ -49,7 +49,7 @@ var runCases = []struct {
 		p.sc.Traffic.Socket.SndBufForce = 64 << 20
 		p.drops = []int{20000, 0}
 		return p
-	}, want: want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.SndbufExceedsQueue, text: "1 senders × 7944 packets = 7944 in flight at most, more than txqueuelen 1000 + ring 256"}},
+	}, want: want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.SndbufExceedsQueue, text: "1 senders × 7944 packets = 7944 in flight at most, more than txqueuelen 1000 + 236 of ring 256"}},
 	{name: "64 senders", plan: func() *plan {
 		p := stock()
 		p.sc.Traffic.Senders = 64
@@ -635,13 +635,16 @@ func TestPreflight(t *testing.T) {
 	if pf.PerSender != 26 || pf.Sum != 26 || pf.Exceeds {
 		t.Errorf("one default sender: %+v", pf)
 	}
-	sc.Traffic.Senders = 48 // 1248 of 1256
-	if pf := Preflight(sc, simTruesize, simRing); pf.Exceeds {
+	sc.Traffic.Senders = 47 // 1222 of 1000 + 256 - 20
+	if pf := Preflight(sc, simTruesize, simRing); pf.Exceeds || pf.Room() != 1236 {
+		t.Errorf("47 senders: %+v", pf)
+	}
+	sc.Traffic.Senders = 48
+	if pf := Preflight(sc, simTruesize, simRing); !pf.Exceeds {
 		t.Errorf("48 senders: %+v", pf)
 	}
-	sc.Traffic.Senders = 49
-	if pf := Preflight(sc, simTruesize, simRing); !pf.Exceeds {
-		t.Errorf("49 senders: %+v", pf)
+	if pf := Preflight(sc, simTruesize, 0); pf.Room() != 1000 {
+		t.Errorf("no ring: %+v", pf)
 	}
 	sc.Traffic.Senders, sc.Traffic.Socket.SndBufForce = 1, 64<<20
 	if pf := Preflight(sc, simTruesize, simRing); !pf.Exceeds || pf.SndBuf != 64<<20 {
@@ -649,6 +652,27 @@ func TestPreflight(t *testing.T) {
 	}
 	if pf := Preflight(sc, 0, simRing); pf.Exceeds {
 		t.Errorf("unknown truesize: %+v", pf)
+	}
+}
+
+// LACPDUs complete without having entered the bond: they are seen at the wire, and taken off.
+func TestLACPDUsAreNotUncharged(t *testing.T) {
+	p := stock()
+	rec := p.simulate()
+	before := Run(p.sc, p.preflight(), rec).Oracle.Median
+	for k := range 8 { // 8 a second into the run
+		rec.Wire.Slaves[0].Sightings = append(rec.Wire.Slaves[0].Sightings, result.Sighting{AtMS: float64(100 + k), Kind: frameLACP})
+	}
+	rec.Wire.Slaves[0].Foreign = map[string]uint64{frameLACP: 8}
+	s := &rec.Series.Slaves[0]
+	s.Completed = slices.Clone(s.Completed)
+	for i, at := range rec.Series.AtMS {
+		if at >= 108 {
+			s.Completed[i] += 8
+		}
+	}
+	if o := Run(p.sc, p.preflight(), rec).Oracle; o.Median != before {
+		t.Errorf("uncharged %v with 8 LACPDUs, %v without", o.Median, before)
 	}
 }
 

@@ -12,6 +12,7 @@ const (
 	warnFewSamples    = "few-samples"
 	warnMissed        = "missed-polls"
 	warnForeign       = "foreign-frames"
+	warnOverflow      = "receivers-overflowed"
 	warnNotEvaluated  = "not-evaluated"
 	warnDriverDropped = "driver-dropped"
 	warnSlowDrain     = "slow-drain"
@@ -76,6 +77,9 @@ func runWarnings(r *result.Run) []result.Warning {
 	}
 	if n := j.Metrics["wire.foreign"]; n > 0 {
 		add(warnForeign, "%.0f frames at the wire are not of this run: %s.", n, foreignKinds(rec.Wire))
+	}
+	if n := j.Metrics["wire.overflow"]; n > 0 {
+		add(warnOverflow, "The receivers had no room for %.0f datagrams that came out of the lines: they count as arrived, their order and times are not known.", n)
 	}
 	for _, e := range j.Expect {
 		if !e.Evaluated {

@@ -254,8 +254,16 @@ func preflightText(pf result.Preflight) string {
 	if pf.Exceeds {
 		verdict = "DOES NOT FIT: drops are to be expected from this configuration"
 	}
-	return fmt.Sprintf("%s × (sndbuf %d / truesize %d + 1) = %d packets in flight at most; txqueuelen %d + ring %d = %d: %s",
-		plural(pf.Senders, "sender"), pf.SndBuf, pf.Truesize, pf.Sum, pf.TxQueueLen, pf.Ring, pf.TxQueueLen+pf.Ring, verdict)
+	return fmt.Sprintf("%s × (sndbuf %d / truesize %d + 1) = %d packets in flight at most; txqueuelen %d + ring %d%s = %d: %s",
+		plural(pf.Senders, "sender"), pf.SndBuf, pf.Truesize, pf.Sum, pf.TxQueueLen, pf.Ring, kept(pf.Reserve), pf.Room(), verdict)
+}
+
+// kept are the descriptors that the ring's driver does not use.
+func kept(reserve int) string {
+	if reserve == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" - %d kept free", reserve)
 }
 
 func controlText(cfg result.Config) string {

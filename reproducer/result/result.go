@@ -110,17 +110,23 @@ type Run struct {
 }
 
 // Preflight is the sum that tells whether honest back-pressure can hold the senders in the queue: each may have
-// sndbuf/truesize + 1 packets in flight, and all that do not fit in txqueuelen and the ring are dropped.
+// sndbuf/truesize + 1 packets in flight, and all that do not fit in txqueuelen and the ring (Room) are dropped.
 type Preflight struct {
-	Senders    int  `json:"senders"`
-	SndBuf     int  `json:"sndbuf"`
-	Truesize   int  `json:"truesize"`
-	PerSender  int  `json:"per_sender"` // packets
-	Sum        int  `json:"sum"`        // packets
-	TxQueueLen int  `json:"txqueuelen"`
-	Ring       int  `json:"ring"`
-	Exceeds    bool `json:"exceeds"` // Sum > TxQueueLen + Ring: drops are to be expected from the configuration
+	Senders    int `json:"senders"`
+	SndBuf     int `json:"sndbuf"`
+	Truesize   int `json:"truesize"`
+	PerSender  int `json:"per_sender"` // packets
+	Sum        int `json:"sum"`        // packets
+	TxQueueLen int `json:"txqueuelen"`
+	Ring       int `json:"ring"`
+	// Reserve is how many descriptors of the ring a driver keeps free: it stops its queue when a packet of the most
+	// fragments might not fit any more.
+	Reserve int  `json:"reserve,omitempty"`
+	Exceeds bool `json:"exceeds"` // Sum > Room: drops are to be expected from the configuration
 }
+
+// Room is how many packets fit in a slave's queue and ring.
+func (p Preflight) Room() int { return p.TxQueueLen + p.Ring - p.Reserve }
 
 // RunJudgement is what one recording means.
 type RunJudgement struct {
