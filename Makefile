@@ -38,7 +38,7 @@ test: go qemu ## unit tests, tests from recorded data, guest tests
 
 test-kernel: build qemu ## build the faulty bonding.ko modules; run bin/bondrepro on them and on a stock kernel, once each
 	tools/build-mutants
-	$(call acceptance,28m,)
+	$(call acceptance,60m,)
 
 soak: build qemu ## the same 20 times (stock, orphaning) and 5 times (the others); writes docs/soak.md
 	tools/build-mutants
