@@ -1,4 +1,4 @@
-// Package xmithash predicts which slave a bond gives a UDP multicast datagram to, as the bonding driver computes it
+// Package xmithash predicts which slave a bond gives a UDP datagram to, as the bonding driver computes it
 // (bond_xmit_hash, drivers/net/bonding/bond_main.c). It is pure: addresses in, a slave's number out.
 package xmithash
 
@@ -14,7 +14,8 @@ import (
 type Flow struct {
 	MAC   MAC            // of the bond, which is the frames' source
 	From  netip.AddrPort // the sender's socket
-	Group netip.AddrPort // multicast, IPv4 or IPv6
+	Group netip.AddrPort // multicast, IPv4 or IPv6; a unicast address where To is given
+	To    MAC            // the frames' destination; zero: the group's own address
 }
 
 // Formula is the computation as one span of kernel versions has it. All are those of little-endian machines.
@@ -34,17 +35,35 @@ var (
 	Linux415 = Formula{Kernels: "Linux 4.15 to 5.14"}
 )
 
+// OfRelease is the formula of the kernel of that release, as `uname -r` tells it, by its number alone.
+func OfRelease(release string) (Formula, error) {
+	var major, minor, patch int
+	if n, _ := fmt.Sscanf(release, "%d.%d.%d", &major, &minor, &patch); n < 2 {
+		return Formula{}, fmt.Errorf("%q is no kernel release", release)
+	}
+	switch version := major*1000 + minor; {
+	case version >= 5018, version == 5017 && patch >= 6, version == 5015 && patch >= 38:
+		return Linux518, nil
+	case version >= 5015:
+		return Linux515, nil
+	case version >= 4015:
+		return Linux415, nil
+	}
+	return Formula{}, fmt.Errorf("how Linux %s computes the hash is not known here: Linux 4.15 is the oldest", release)
+}
+
 // Formulas are all, the newest first.
 var Formulas = []Formula{Linux518, Linux515, Linux415}
 
-// modes that do not pick a slave by a hash, and what they do with multicast instead. balance-tlb and balance-alb
-// balance no multicast (bond_xmit_tlb_slave_get and bond_xmit_alb_slave_get, drivers/net/bonding/bond_alb.c).
+// modes that do not pick a slave by a hash, and what they do instead. balance-tlb sends multicast out of its active
+// slave; balance-alb balances what is IPv4 and no broadcast (bond_xmit_tlb_slave_get and bond_xmit_alb_slave_get,
+// drivers/net/bonding/bond_alb.c).
 var unhashed = map[string]string{
 	"balance-rr":    "balance-rr takes slaves in turn",
 	"active-backup": "active-backup sends everything out of its active slave",
 	"broadcast":     "broadcast sends everything out of every slave",
 	"balance-tlb":   "balance-tlb takes the load into account, and sends multicast out of its active slave",
-	"balance-alb":   "balance-alb takes the load into account, and sends multicast out of its active slave",
+	"balance-alb":   "balance-alb takes the load into account, also for multicast",
 }
 
 // hashes is each policy's computation.
@@ -87,9 +106,12 @@ func (m Formula) Slave(policy string, flow Flow, slaves int) (int, error) {
 
 // layer2 is bond_eth_hash.
 func layer2(m Formula, f Flow) (uint32, error) {
-	to, err := GroupMAC(f.Group.Addr())
-	if err != nil {
-		return 0, err
+	to := f.To
+	if to == (MAC{}) {
+		var err error
+		if to, err = GroupMAC(f.Group.Addr()); err != nil {
+			return 0, err
+		}
 	}
 	if f.MAC == (MAC{}) {
 		return 0, errors.New("the bond's own MAC address is not known")

@@ -93,12 +93,39 @@ func TestWhy(t *testing.T) {
 		{"802.3ad", "encap3+4", "own hash"},
 		{"balance-rr", "layer2", "in turn"},
 		{"balance-tlb", "layer2", "load"},
+		{"balance-alb", "layer2", "also for multicast"},
 		{"active-backup", "layer2", "active slave"},
 		{"balance-xor", "layer5", "no xmit_hash_policy"},
 		{"xor", "layer2", "no bonding mode"},
 	} {
 		if why := Why(c.mode, c.policy); (why == "") != (c.want == "") || !strings.Contains(why, c.want) {
 			t.Errorf("%s %s: %q, want %q", c.mode, c.policy, why, c.want)
+		}
+	}
+}
+
+// A host's own MAC address is in the hash, not one made of its IP address.
+func TestUnicast(t *testing.T) {
+	host := Flow{MAC: ourMAC, From: ours4, Group: netip.MustParseAddrPort("192.0.2.7:6000"), To: MAC{0x52, 0x54, 0, 0, 0, 0x99}}
+	if got, err := layer2(Linux518, host); err != nil || got != 0x99^0x01^0x0800 {
+		t.Errorf("%#x, %v", got, err)
+	}
+}
+
+// The patch level decides where the change was carried back; a release of a distribution often has none.
+func TestOfRelease(t *testing.T) {
+	for release, want := range map[string]Formula{
+		"6.1.0-57-cloud-amd64": Linux518, "5.18.0": Linux518, "5.18-rc1": Linux518, "7.2": Linux518,
+		"5.17.6": Linux518, "5.17.5": Linux515, "5.16.20": Linux515, "5.15.38": Linux518, "5.15.37": Linux515, "5.15.0-91-generic": Linux515,
+		"5.14.0-427.el9.x86_64": Linux415, "5.10.0-30-amd64": Linux415, "4.15.0": Linux415,
+	} {
+		if got, err := OfRelease(release); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", release, got.Kernels, err, want.Kernels)
+		}
+	}
+	for _, release := range []string{"4.14.300", "3.10.0", "", "six", "6"} {
+		if got, err := OfRelease(release); err == nil {
+			t.Errorf("%q: %q", release, got.Kernels)
 		}
 	}
 }
