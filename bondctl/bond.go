@@ -108,7 +108,7 @@ func (c *Client) Up(ctx context.Context, spec Spec) (*State, error) {
 }
 
 func (c *Client) up(ctx context.Context, spec Spec) (*State, error) {
-	bond, options, err := c.create(spec)
+	bond, options, err := c.create(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (c *Client) up(ctx context.Context, spec Spec) (*State, error) {
 			return nil, err
 		}
 		if name == spec.Primary {
-			if err := c.setPrimary(bond, slave.Ifindex, name); err != nil {
+			if err := c.setPrimary(ctx, spec.Name, name); err != nil {
 				return nil, err
 			}
 			state.Options["primary"] = name
@@ -176,46 +176,37 @@ func (c *Client) equip(spec Spec, bond netlink.Link) error {
 	return failed("ip addr add "+spec.Address.String(), spec.Name, c.nl.AddrAdd(bond, addr))
 }
 
-// setPrimary prefers a slave whenever it is up: `ip link set BOND type bond primary SLAVE`. The bond must have it
-// already (bond_option_primary_set, drivers/net/bonding/bond_options.c).
-func (c *Client) setPrimary(bond netlink.Link, slave int, name string) error {
-	change := netlink.NewLinkBond(netlink.LinkAttrs{Name: bond.Attrs().Name, Index: bond.Attrs().Index})
-	change.Primary = slave
-	if err := c.nl.LinkModify(change); err != nil {
-		return failed("ip link set type bond primary "+name, bond.Attrs().Name, err)
+// setPrimary prefers a slave whenever it is up. The bond must have it already (bond_option_primary_set,
+// drivers/net/bonding/bond_options.c).
+func (c *Client) setPrimary(ctx context.Context, bond, slave string) error {
+	primary := []Option{{Name: "primary", Value: slave}}
+	if err := (setOptions{bond, ofBond, primary}).run(ctx, c); err != nil {
+		return err
 	}
-	link, err := c.nl.LinkByIndex(bond.Attrs().Index)
+	all, err := links()
 	if err != nil {
-		return failed("ip link show", bond.Attrs().Name, err)
+		return err
 	}
-	if got := link.(*netlink.Bond).Primary; got != slave {
-		return &MismatchError{Object: bond.Attrs().Name, Option: "primary", Want: name, Got: c.nameOf(got)}
-	}
-	return nil
+	_, err = compareOptions(bond, all[bond].Bond, primary)
+	return err
 }
 
-func (c *Client) create(spec Spec) (netlink.Link, map[string]string, error) {
-	attrs := netlink.NewLinkAttrs()
-	attrs.Name = spec.Name
-	b := netlink.NewLinkBond(attrs)
-	if err := applyOptions(b, spec.Options); err != nil {
+func (c *Client) create(ctx context.Context, spec Spec) (netlink.Link, map[string]string, error) {
+	if err := (createBond{spec.Name, spec.Options}).run(ctx, c); err != nil {
 		return nil, nil, err
-	}
-	if err := c.nl.LinkAdd(b); err != nil {
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			return nil, nil, &UnsupportedError{What: "bonding", Err: err}
-		}
-		return nil, nil, failed("ip link add type bond", spec.Name, err)
 	}
 	link, err := c.nl.LinkByName(spec.Name)
 	if err != nil {
 		return nil, nil, failed("ip link show", spec.Name, err)
 	}
-	made, ok := link.(*netlink.Bond)
-	if !ok {
+	if link.Type() != "bond" {
 		return nil, nil, fmt.Errorf("%s: asked for a bond, got a %s", spec.Name, link.Type())
 	}
-	options, err := compareOptions(made, spec.Options)
+	all, err := links()
+	if err != nil {
+		return nil, nil, err
+	}
+	options, err := compareOptions(spec.Name, all[spec.Name].Bond, spec.Options)
 	return link, options, err
 }
 

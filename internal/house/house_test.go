@@ -21,6 +21,7 @@ var everyone = []string{
 
 // arrows are the rooms and what else each may import. Arrows point down only.
 var arrows = map[string][]string{
+	"cmd/bondctl":   {"bondctl", "internal/exitcode"},
 	"cmd/bondrepro": {"internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/netns", "internal/progress", "internal/report", "reproducer"},
 	"cmd/qdiscstat": {"internal/exitcode", "qdiscstat"},
 
@@ -38,7 +39,7 @@ var arrows = map[string][]string{
 	"internal/vmtest":    {"internal/guest", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/vm"},
 	"internal/kernel":    {},
 	"internal/report":    {},
-	"bondctl":            {},
+	"bondctl":            {"internal/xmithash"},
 	"qdiscstat":          {},
 	"reproducer/result":  {},
 	"scenarios":          {},

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"bondrepro/bondctl"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+const exitCodes = `Exit codes: 0 done, 128 usage or environment error, 130/143 interrupted, 134 a panic of bondctl itself.`
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "bondctl",
+		Short:         "Build bonds, read back what was built, and remove them",
+		Long:          "bondctl builds a bond from flags or from a YAML file, and says no when the kernel did not do as asked.\nModes, options and their values are written as iproute2 writes them.\n\n" + exitCodes,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("name a command: 'bondctl help' lists them")
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(newHelp(root))
+	root.AddCommand(newUp(), newDown(), &cobra.Command{
+		Use:   "options",
+		Short: "Every bonding option: its values, the modes that take it, since when",
+		Long:  "Every bonding option that bondctl up takes.\n\n" + bondctl.OptionsHelp(),
+	})
+	return root
+}
+
+// newHelp is cobra's own but for its exit code, which is 128 for a command that is not there.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return fmt.Errorf("help: there is no command %q", strings.Join(args, " "))
+			}
+			return c.Help()
+		},
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"bondrepro/bondctl"
+
+	"github.com/spf13/cobra"
+)
+
+const upLong = `Build a bond. What it is to be comes from flags, or from a YAML file with -f ("-" is standard input):
+
+  name: bond0
+  mode: active-backup
+  options: {miimon: 100, primary: eth1}
+  slaves: [eth1, {name: eth2, prio: 10}]
+  mtu: 9000                # of the bond, and so of its slaves
+  txqueuelen: 1000         # of each slave
+  qdisc: pfifo_fast        # of each TX queue of each slave
+  addresses: [192.0.2.1/24]
+
+The slaves are interfaces without a master; they are set down to be enslaved. Options may come in any order. One
+that does not apply to the mode is refused before anything is done. All that was asked for is read back; where the
+kernel has it otherwise, the bond is removed again and that is an error.
+
+A bond that is there and is as asked is left alone, and nothing is sent. What was not asked for is not compared.
+One that differs is refused with the first difference.
+
+'bondctl help options' lists the options.
+
+` + exitCodes
+
+// upFlags are the flags of up.
+type upFlags struct {
+	file            string
+	mode            string
+	set, slaves     []string
+	primary         string
+	mtu, txqueuelen int
+	qdisc           string
+	addresses       []string
+	dryRun          bool
+}
+
+func newUp() *cobra.Command {
+	var f upFlags
+	cmd := &cobra.Command{
+		Use:     "up (NAME --mode MODE [FLAGS] | -f FILE)",
+		Short:   "Build a bond, and read it back",
+		Long:    upLong,
+		Example: "  bondctl up bond0 --mode active-backup --set miimon=100 --slave eth1 --slave eth2,prio=10 --address 192.0.2.1/24\n  bondctl up -f bond0.yaml --dry-run",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			bond, err := f.bond(cmd.InOrStdin(), cmd.Flags().Changed, args)
+			if err != nil {
+				return err
+			}
+			return up(cmd, bond, f.dryRun)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "file", "f", "", "read the bond from a YAML file instead of flags")
+	flags.StringVar(&f.mode, "mode", "", "the mode, such as active-backup")
+	flags.StringArrayVar(&f.set, "set", nil, "an option, `NAME=VALUE` (again for more)")
+	flags.StringArrayVar(&f.slaves, "slave", nil, "a slave and its options, `NAME[,OPTION=VALUE…]` (again for more)")
+	flags.StringVar(&f.primary, "primary", "", "the slave that is preferred; the same as --set primary=`SLAVE`")
+	flags.IntVar(&f.mtu, "mtu", 0, "`bytes`, of the bond and so of its slaves")
+	flags.IntVar(&f.txqueuelen, "txqueuelen", 0, "`packets`, of each slave")
+	flags.StringVar(&f.qdisc, "qdisc", "", "of each TX queue of each slave, such as pfifo_fast")
+	flags.StringArrayVar(&f.addresses, "address", nil, "an address of the bond, `ADDRESS/PREFIX` (again for more)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done as ip and tc command lines, and do nothing")
+	return cmd
+}
+
+// up builds the bond or prints how.
+func up(cmd *cobra.Command, bond bondctl.Bond, dryRun bool) error {
+	// bondctl works in the namespace of its thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	client, err := bondctl.Open()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	out := cmd.OutOrStdout()
+	if dryRun {
+		have, err := client.Interfaces()
+		if err != nil {
+			return err
+		}
+		steps, err := bondctl.Plan(bond, have)
+		if err == nil && len(steps) == 0 {
+			fmt.Fprintf(out, "# %s is as asked: there is nothing to do\n", bond.Name)
+		}
+		for _, s := range steps {
+			fmt.Fprintln(out, bondctl.CommandLine(s))
+		}
+		return err
+	}
+	steps, err := client.Ensure(cmd.Context(), bond)
+	switch {
+	case err != nil:
+		return err
+	case len(steps) == 0:
+		fmt.Fprintf(out, "%s is as asked: nothing was done\n", bond.Name)
+	default:
+		fmt.Fprintf(out, "%s is up and reads back as asked\n", bond.Name)
+	}
+	return nil
+}
