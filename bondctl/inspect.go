@@ -64,23 +64,35 @@ func (all Interfaces) slavesOf(bond string) []string {
 }
 
 // Interfaces reads all interfaces of the namespace.
-func (c *Client) Interfaces() (Interfaces, error) {
-	all, err := links()
-	if err != nil {
-		return nil, err
-	}
-	for name, i := range all {
-		if err := c.readRest(name, &i); err != nil {
-			return nil, err
+func (c *Client) Interfaces() (all Interfaces, err error) {
+	return all, uninterrupted(func() error {
+		if all, err = links(); err != nil {
+			return err
 		}
-		all[name] = i
+		if err := c.readQdiscs(all); err != nil {
+			return err
+		}
+		return c.readAddresses(all)
+	})
+}
+
+// uninterrupted reads again when what was read changed meanwhile (NLM_F_DUMP_INTR).
+func uninterrupted(read func() error) (err error) {
+	for range 20 {
+		if err = read(); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			return err
+		}
 	}
-	return all, nil
+	return err
 }
 
 // links reads all interfaces of the calling thread's namespace, without their qdiscs and addresses.
 func links() (Interfaces, error) {
-	messages, err := dumpLinks()
+	var messages [][]byte
+	err := uninterrupted(func() (err error) {
+		messages, err = dumpLinks()
+		return err
+	})
 	if err != nil {
 		return nil, failed("ip link show", "all interfaces", err)
 	}
@@ -146,27 +158,40 @@ func (i *Interface) readInfo(d devices) error {
 	return err
 }
 
-// readRest fills in qdiscs and addresses. An interface that went away meanwhile has none.
-func (c *Client) readRest(name string, i *Interface) error {
-	link := &netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Name: name, Index: i.Index}}
-	qdiscs, err := c.nl.QdiscList(link)
-	if err != nil && !errors.Is(err, unix.ENODEV) {
-		return failed("tc qdisc show", name, err)
+// readQdiscs fills in the qdiscs.
+func (c *Client) readQdiscs(all Interfaces) error {
+	qdiscs, err := c.nl.QdiscList(nil)
+	if err != nil {
+		return failed("tc qdisc show", "all interfaces", err)
 	}
-	kinds := make([]queueQdisc, len(qdiscs))
-	for n, q := range qdiscs {
-		kinds[n] = queueQdisc{parent: q.Attrs().Parent, handle: q.Attrs().Handle, kind: q.Type()}
+	of := map[int][]queueQdisc{}
+	for _, q := range qdiscs {
+		a := q.Attrs()
+		of[a.LinkIndex] = append(of[a.LinkIndex], queueQdisc{parent: a.Parent, handle: a.Handle, kind: q.Type()})
 	}
-	i.Qdisc = perQueue(kinds, i.Queues)
-	addrs, err := c.nl.AddrList(link, netlink.FAMILY_ALL)
-	if err != nil && !errors.Is(err, unix.ENODEV) {
-		return failed("ip addr show", name, err)
+	for name, i := range all {
+		i.Qdisc = perQueue(of[i.Index], i.Queues)
+		all[name] = i
 	}
+	return nil
+}
+
+// readAddresses fills in the addresses.
+func (c *Client) readAddresses(all Interfaces) error {
+	addrs, err := c.nl.AddrList(nil, netlink.FAMILY_ALL)
+	if err != nil {
+		return failed("ip addr show", "all interfaces", err)
+	}
+	of := map[int][]netip.Prefix{}
 	for _, a := range addrs {
 		if ip, ok := netip.AddrFromSlice(a.IP); ok {
 			ones, _ := a.Mask.Size()
-			i.Addresses = append(i.Addresses, netip.PrefixFrom(ip.Unmap(), ones))
+			of[a.LinkIndex] = append(of[a.LinkIndex], netip.PrefixFrom(ip.Unmap(), ones))
 		}
+	}
+	for name, i := range all {
+		i.Addresses = of[i.Index]
+		all[name] = i
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ const (
 	attrNSTarget
 	attrCoupledControl
 	attrBroadcastNeighbor
+	attrLACPStrict
 )
 
 const (
@@ -83,6 +84,7 @@ var bondTable = []option{
 	{name: "ad_actor_system", attr: nl.IFLA_BOND_AD_ACTOR_SYSTEM, form: hardwareAddress(), modes: mode8023AD, when: anyTime},
 	{name: "coupled_control", attr: attrCoupledControl, form: words(1, "off", "on"), modes: mode8023AD, when: whileDown, since: "6.9"},
 	{name: "broadcast_neighbor", attr: attrBroadcastNeighbor, form: words(1, "off", "on"), modes: mode8023AD, when: anyTime, since: "6.17"},
+	{name: "lacp_strict", attr: attrLACPStrict, form: words(1, "off", "on"), modes: mode8023AD, when: anyTime, since: "6.18.40"},
 }
 
 // slaveTable are the options of a slave, set and read as those of a bond.

@@ -17,7 +17,7 @@ var values = map[string]string{
 	"xmit_hash_policy": "vlan+srcmac", "resend_igmp": "3", "num_grat_arp": "4", "all_slaves_active": "1",
 	"min_links": "1", "lp_interval": "9", "packets_per_slave": "65535", "tlb_dynamic_lb": "0", "lacp_active": "off",
 	"lacp_rate": "fast", "ad_select": "count", "ad_actor_sys_prio": "4660", "ad_user_port_key": "1023",
-	"ad_actor_system": "02:00:00:00:00:0a", "coupled_control": "off", "broadcast_neighbor": "on",
+	"ad_actor_system": "02:00:00:00:00:0a", "coupled_control": "off", "broadcast_neighbor": "on", "lacp_strict": "on",
 	"queue_id": "3", "prio": "-5", "actor_port_prio": "77",
 }
 
@@ -29,7 +29,7 @@ var takenBy = map[string]string{
 	"arp_missed_max":    "balance-rr, active-backup, balance-xor, broadcast",
 	"packets_per_slave": "balance-rr", "tlb_dynamic_lb": "balance-tlb, balance-alb",
 	"lacp_active": "802.3ad", "lacp_rate": "802.3ad", "ad_actor_sys_prio": "802.3ad", "ad_user_port_key": "802.3ad", "ad_actor_system": "802.3ad",
-	"coupled_control": "802.3ad", "broadcast_neighbor": "802.3ad", "actor_port_prio": "802.3ad",
+	"coupled_control": "802.3ad", "broadcast_neighbor": "802.3ad", "lacp_strict": "802.3ad", "actor_port_prio": "802.3ad",
 }
 
 func TestEveryOptionKeepsItsValueAndKnowsItsModes(t *testing.T) {
