@@ -336,7 +336,8 @@ func TestKernelLACP(t *testing.T) {
 	}
 	recorded, err := bondctl.RecordShow()
 	must(t, err)
-	t.Logf("recorded partner %s", recorded)
+	t.Logf("recorded 802.3ad %s", recorded)
+	compareWithIP(t, s.Bonds[0])
 	flows := append(groupFlows(), randomFlows(r, 1000)...)
 	if each := compare(t, bond, ports, flows); len(each) != 3 {
 		t.Errorf("only these ports took any: %v", each)

@@ -82,8 +82,10 @@ func readNIC(e *ethtool.Ethtool, name string) nicReading {
 	if driver, err := e.DriverName(name); err == nil {
 		nic.Driver = driver
 	}
-	if link, err := e.GetLinkSettings(name); err == nil {
-		nic.Speed, nic.Duplex = link.Speed, link.Duplex
+	// Not GetLinkSettings, which writes a warning to stdout on kernels with more link modes than it knows (6.12).
+	var link ethtool.EthtoolCmd
+	if speed, err := e.CmdGet(&link, name); err == nil {
+		nic.Speed, nic.Duplex = speed, link.Duplex
 	}
 	return nic
 }

@@ -17,7 +17,7 @@ import (
 
 var updateShow = flag.Bool("update-show", false, "write the golden files of testdata/show")
 
-// readingsOf reads what TestKernelShow logged.
+// readingsOf reads what TestKernelShow and TestKernelLACP log.
 func readingsOf(t *testing.T, name string) (r readings) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/show/" + name + ".json")
@@ -101,16 +101,16 @@ func TestShowSlave(t *testing.T) {
 			t.Errorf("%d: %s, want %s", value, s.MIIStatus, want)
 		}
 	}
-	r := readingsOf(t, "802.3ad")
+	r := readingsOf(t, "active-backup")
 	r.NICs["eth0"] = nicReading{Driver: "ixgbe", Speed: 10000, Duplex: 1}
-	r.NICs["eth1"] = nicReading{Driver: "tg3", Speed: 10}
+	r.NICs["eth2"] = nicReading{Driver: "tg3", Speed: 10}
 	index := byte(r.show().Bonds[0].Slaves[0].Ifindex)
 	for i, kind := range []string{"mq", "pfifo_fast", "pfifo_fast"} {
 		q := append([]byte{0, 0, 0, 0, index, 0, 0, 0}, make([]byte, nl.SizeofTcMsg-8)...)
 		r.Qdiscs = slices.Insert(r.Qdiscs, i, append(q, attribute(nl.TCA_KIND, append([]byte(kind), 0)...)...))
 	}
 	slaves := r.show().Bonds[0].Slaves
-	if s := slaves[0]; s.Name != "eth1" || s.Speed != 10 || s.Duplex != "half" || s.Driver != "tg3" || !slices.Equal(s.Qdiscs[:2], []string{"mq", "pfifo_fast"}) || len(s.Qdiscs) > 3 {
+	if s := slaves[0]; s.Name != "eth2" || s.Speed != 10 || s.Duplex != "half" || s.Driver != "tg3" || !slices.Equal(s.Qdiscs[:2], []string{"mq", "pfifo_fast"}) || len(s.Qdiscs) > 3 {
 		t.Errorf("%+v", s)
 	}
 	if s := slaves[1]; s.Name != "eth0" || s.Speed != 10000 || s.Duplex != "full" {
