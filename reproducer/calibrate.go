@@ -51,7 +51,8 @@ func (s *Session) settleLineRate(ctx context.Context) error {
 	return nil
 }
 
-// settleSenders makes a number of "auto": as many senders as stay under the preflight sum, one at least.
+// settleSenders makes a number of "auto": as many senders as surely stay under the preflight sum, one at least: the queue
+// alone holds what they have in flight (result.Preflight, Tight).
 func (s *Session) settleSenders(sc scenarios.Scenario) scenarios.Scenario {
 	if sc.Traffic.Senders != scenarios.AutoSenders {
 		return sc
@@ -60,7 +61,7 @@ func (s *Session) settleSenders(sc scenarios.Scenario) scenarios.Scenario {
 	sc.Traffic.Senders = 1
 	pf := s.Preflight(sc)
 	if pf.PerSender > 0 {
-		sc.Traffic.Senders = scenarios.Senders(min(max(pf.Room()/pf.PerSender, 1), most))
+		sc.Traffic.Senders = scenarios.Senders(min(max(pf.TxQueueLen/pf.PerSender, 1), most))
 	}
 	return sc
 }

@@ -79,8 +79,8 @@ func TestAutoSenders(t *testing.T) {
 	s := experimentAt(t, p).session // truesize 8448, ring 256
 	sc := scenarios.Default()
 	sc.Traffic.Senders = scenarios.AutoSenders
-	if got := s.settleSenders(sc).Traffic.Senders; got != 47 || s.Preflight(s.settleSenders(sc)).Exceeds {
-		t.Errorf("%d senders, want 47: 1236 packets of room, 26 each", got)
+	if got := s.settleSenders(sc).Traffic.Senders; got != 38 || s.Preflight(s.settleSenders(sc)).Tight {
+		t.Errorf("%d senders, want 38: a queue of 1000 packets, 26 each", got)
 	}
 	sc.Traffic.Senders = 48
 	if got := s.settleSenders(sc).Traffic.Senders; got != 48 || !s.Preflight(sc).Exceeds {

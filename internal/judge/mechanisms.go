@@ -65,7 +65,7 @@ func dropped(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause
 	case f.broadcast() && f.blockedShare() >= heldBack:
 		// The last copy is charged and holds the sender back at its own slave; any other slave that is late drops.
 		return finding(result.BroadcastClones, ev+fmt.Sprintf("; senders blocked %.1f %% of the time; lines of %s", 100*f.blockedShare(), f.lineRates())), result.CauseConfiguration, true
-	case f.pf.Exceeds && charged:
+	case (f.pf.Exceeds || f.pf.Tight) && charged:
 		return finding(result.SndbufExceedsQueue, ev), result.CauseConfiguration, true
 	}
 	return finding(result.DropsUnpredicted, ev), result.CauseKernel, true
@@ -167,8 +167,11 @@ func preflightText(pf result.Preflight) string {
 		return "the sum of the send buffers is not known"
 	}
 	than := "within"
-	if pf.Exceeds {
+	switch {
+	case pf.Exceeds:
 		than = "more than"
+	case pf.Tight:
+		than = "only with the ring within"
 	}
 	return fmt.Sprintf("%d senders × %d packets = %d in flight at most, %s txqueuelen %d + %d of ring %d",
 		pf.Senders, pf.PerSender, pf.Sum, than, pf.TxQueueLen, pf.Ring-pf.Reserve, pf.Ring)

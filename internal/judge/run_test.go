@@ -56,6 +56,19 @@ var runCases = []struct {
 		p.drops = []int{20000, 0}
 		return p
 	}, want: want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.SndbufExceedsQueue, text: "64 senders"}},
+	{name: "40 senders, which fit with the ring only", plan: func() *plan {
+		p := stock()
+		p.sc.Traffic.Senders = 40
+		p.drops = []int{4, 0}
+		return p
+	}, want: want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.SndbufExceedsQueue,
+		text: "40 senders × 26 packets = 1040 in flight at most, only with the ring within txqueuelen 1000 + 236 of ring 256"}},
+	{name: "38 senders, which fit the queue", plan: func() *plan {
+		p := stock()
+		p.sc.Traffic.Senders = 38
+		p.drops = []int{4, 0}
+		return p
+	}, want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.DropsUnpredicted}},
 	{name: "64 senders on an orphaning kernel", plan: func() *plan {
 		p := orphaning()
 		p.sc.Traffic.Senders = 64
@@ -643,8 +656,16 @@ func TestPreflight(t *testing.T) {
 	if pf := Preflight(sc, simTruesize, simRing); !pf.Exceeds {
 		t.Errorf("48 senders: %+v", pf)
 	}
-	if pf := Preflight(sc, simTruesize, 0); pf.Room() != 1000 {
+	if pf := Preflight(sc, simTruesize, 0); pf.Room() != 1000 || pf.Tight {
 		t.Errorf("no ring: %+v", pf)
+	}
+	sc.Traffic.Senders = 38 // 988
+	if pf := Preflight(sc, simTruesize, simRing); pf.Tight || pf.Exceeds {
+		t.Errorf("38 senders: %+v", pf)
+	}
+	sc.Traffic.Senders = 39
+	if pf := Preflight(sc, simTruesize, simRing); !pf.Tight || pf.Exceeds {
+		t.Errorf("39 senders: %+v", pf)
 	}
 	sc.Traffic.Senders, sc.Traffic.Socket.SndBufForce = 1, 64<<20
 	if pf := Preflight(sc, simTruesize, simRing); !pf.Exceeds || pf.SndBuf != 64<<20 {

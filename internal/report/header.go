@@ -251,8 +251,11 @@ func preflightText(pf result.Preflight) string {
 		return "the truesize of a packet is not known, so the send buffers cannot be held against the queue"
 	}
 	verdict := "fits"
-	if pf.Exceeds {
+	switch {
+	case pf.Exceeds:
 		verdict = "DOES NOT FIT: drops are to be expected from this configuration"
+	case pf.Tight:
+		verdict = "fits with the ring only: drops may come from this configuration"
 	}
 	return fmt.Sprintf("%s × (sndbuf %d / truesize %d + 1) = %d packets in flight at most; txqueuelen %d + ring %d%s = %d: %s",
 		plural(pf.Senders, "sender"), pf.SndBuf, pf.Truesize, pf.Sum, pf.TxQueueLen, pf.Ring, kept(pf.Reserve), pf.Room(), verdict)

@@ -121,8 +121,12 @@ type Preflight struct {
 	Ring       int `json:"ring"`
 	// Reserve is how many descriptors of the ring a driver keeps free: it stops its queue when a packet of the most
 	// fragments might not fit any more.
-	Reserve int  `json:"reserve,omitempty"`
-	Exceeds bool `json:"exceeds"` // Sum > Room: drops are to be expected from the configuration
+	Reserve int `json:"reserve,omitempty"`
+	// Exceeds tells that Sum > Room: drops are to be expected from the configuration. Tight, that it fits with the help of
+	// the ring only: drops may come from the configuration. A driver that completes a full ring at once gives all its
+	// packets back to the sockets before it starts its queue again, and then the queue alone must hold them.
+	Exceeds bool `json:"exceeds"`
+	Tight   bool `json:"tight,omitempty"`
 }
 
 // Room is how many packets fit in a slave's queue and ring.
