@@ -306,6 +306,7 @@ func TestKernelLACP(t *testing.T) {
 		attrs.Name = name
 		pair := &netlink.Veth{LinkAttrs: attrs, PeerName: "far-" + name}
 		must(t, netlink.LinkAdd(pair))
+		must(t, netlink.LinkSetUp(pair)) // or the far ends have no carrier
 		t.Cleanup(func() { must(t, netlink.LinkDel(pair)) })
 	}
 	lacp := func(b *netlink.Bond) {
