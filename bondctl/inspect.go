@@ -218,7 +218,7 @@ func perQueue(qdiscs []queueQdisc, queues int) string {
 	}
 	var kinds []string
 	for _, q := range qdiscs {
-		if q.parent&0xffff0000 == root.handle&0xffff0000 && q.parent&0xffff != 0 {
+		if q.parent&0xffff0000 == root.handle&0xffff0000 {
 			kinds = append(kinds, q.kind)
 		}
 	}
