@@ -18,8 +18,8 @@ const exitCodes = `Exit codes: 0 done, 128 usage or environment error, 130/143 i
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "bondctl",
-		Short:         "Build bonds, read back what was built, and remove them",
-		Long:          "bondctl builds a bond from flags or from a YAML file, and says no when the kernel did not do as asked.\nModes, options and their values are written as iproute2 writes them.\n\n" + exitCodes,
+		Short:         "Build bonds and read them back, show them, and tell which slave a packet takes",
+		Long:          "bondctl builds a bond from flags or from a YAML file, and says no when the kernel did not do as asked; it\nshows bonds, and tells which slave a packet will take.\nModes, options and their values are written as iproute2 writes them.\n\n" + exitCodes,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -30,7 +30,7 @@ func newRoot() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newUp(), newDown(), &cobra.Command{
+	root.AddCommand(newUp(), newDown(), newShow(), newPredict(), &cobra.Command{
 		Use:   "options",
 		Short: "Every bonding option: its values, the modes that take it, since when",
 		Long:  "Every bonding option that bondctl up takes.\n\n" + bondctl.OptionsHelp(),

@@ -5,10 +5,15 @@ import (
 	"strconv"
 	"testing"
 
+	"bondrepro/internal/guest"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
+	if guest.Booted() {
+		guest.Main(guest.Handlers())
+	}
 	testscript.Main(m, map[string]func(){"bondctl": main})
 }
 
