@@ -27,7 +27,7 @@ run: build qemu ## install what is missing, fetch a kernel, say GOOD or BAD for 
 	@tools/fetch-kernel >/dev/null
 	bin/bondrepro run bond-multicast-tx --testbed vm --kernel $(KERNEL) $(ARGS)
 
-build: go ## bin/bondrepro and bin/qdiscstat: static, without machine paths
+build: go ## bin/bondrepro, bin/bondctl and bin/qdiscstat: static, without machine paths
 	go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 test: go qemu ## unit tests, tests from recorded data, guest tests

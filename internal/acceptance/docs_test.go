@@ -20,7 +20,7 @@ type example struct {
 }
 
 // commandLine is an indented line of a document that calls one of our commands; a comment may follow.
-var commandLine = regexp.MustCompile(`^    ((?:\$ )?(?:bin/|make )\S.*?)(?:\s{2,}#.*)?$`)
+var commandLine = regexp.MustCompile(`^    ((?:bin/|make )\S.*?)(?:\s{2,}#.*)?$`)
 
 // examples are the command lines of the README and of docs/.
 func examples(t *testing.T) (found []example) {
