@@ -206,7 +206,7 @@ func (e *experiment) measure(ctx context.Context) error {
 	s.ready(e.test.Preflight)
 	needed := s.config.Scenario.Runs.Needed()
 	for !e.broken && judge.Next(s.config, e.arms()) {
-		s.options.Progress(fmt.Sprintf("test arm: run %d (a good kernel is told by %d clean ones)", len(e.test.Runs)+1, needed))
+		s.options.Progress(fmt.Sprintf("test arm: run %d (clean runs that tell a good kernel: %d)", len(e.test.Runs)+1, needed))
 		if err := e.once(ctx, &e.test); err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ Either way nothing on this machine is changed and no root is needed. What names 
 	}
 	f := c.Flags()
 	f.StringVar(&o.Testbed, "testbed", "auto", "where to measure: vm (a guest), netns (the running kernel), auto (netns where the running kernel can, else vm)")
-	f.StringVar(&o.Kernel, "kernel", "", "kernel to boot in a guest: a .deb, a bzImage, a built kernel tree, deb:PACKAGE (fetched by apt-get), or host (default "+reproducer.DefaultKernel+")")
+	f.StringVar(&o.Kernel, "kernel", "", "kernel to boot in a guest: a .deb, a bzImage, a built kernel tree, deb:PACKAGE (fetched by apt-get), or host; a guest that no kernel is named for boots "+reproducer.DefaultKernel)
 	f.StringVar(&o.ModulesDir, "modules", "", "folder with the modules of a bzImage")
 	f.StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the kernel's own (repeatable)")
 	f.StringVar(&o.QEMU, "qemu", "", "QEMU program (default qemu-system-x86_64)")

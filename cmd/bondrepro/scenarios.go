@@ -27,7 +27,7 @@ func loadScenario(name string, sets []string) (scenarios.Scenario, error) {
 	}
 	for _, s := range sets {
 		if err := sc.Set(s); err != nil {
-			return sc, fmt.Errorf("--set %w", err)
+			return sc, fmt.Errorf("--set: %w", err)
 		}
 	}
 	return sc, sc.Validate()
