@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bondrepro/qdiscstat/counters"
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
@@ -175,5 +176,38 @@ func TestVanishedShows(t *testing.T) {
 		if _, text := unchargedText(o); text != "" {
 			t.Errorf("got %s", text)
 		}
+	}
+}
+
+// TestVanishedIsNotInFlight: packets that vanished do not show as uncharged ones, but where back-pressure is lost as well.
+func TestVanishedIsNotInFlight(t *testing.T) {
+	text := func(o result.Oracle) string {
+		a := result.Arm{Name: "test", Runs: []result.Run{{Judgement: result.RunJudgement{Oracle: o}}}}
+		var b strings.Builder
+		table(&b, []shown{{&a, &a.Runs[0], 0}})
+		return b.String()
+	}
+	const foot = "(in flight, test arm: 48 packets vanished uncounted"
+	lossy := result.Oracle{Available: true, Samples: 99, Median: 48, InFlight: 48, Vanished: 48}
+	if got := text(lossy); strings.Contains(got, "48.0") || !strings.Contains(got, foot) {
+		t.Error(got)
+	}
+	orphaned, clean := lossy, lossy
+	orphaned.Orphaned, clean.Vanished = true, 0
+	for _, o := range []result.Oracle{orphaned, clean} {
+		if got := text(o); strings.Count(got, "48.0") != 2 || strings.Contains(got, "vanished") {
+			t.Error(got)
+		}
+	}
+}
+
+// TestQdiscsInOrder: a root first, then by TX queue.
+func TestQdiscsInOrder(t *testing.T) {
+	var got []uint32
+	for _, q := range inOrder([]counters.Qdisc{{Parent: 0x100004}, {Parent: 0x10000a}, {Parent: 0x100001}, {Parent: counters.HandleRoot}}) {
+		got = append(got, q.Parent)
+	}
+	if diff := cmp.Diff([]uint32{counters.HandleRoot, 0x100001, 0x100004, 0x10000a}, got); diff != "" {
+		t.Error(diff)
 	}
 }

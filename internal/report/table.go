@@ -93,12 +93,16 @@ func formatted(name string, format func(float64) string) func(*result.RunJudgeme
 
 func oracle(of func(result.Oracle) float64) func(*result.RunJudgement) string {
 	return func(j *result.RunJudgement) string {
-		if !j.Oracle.Available || j.Oracle.Samples == 0 {
+		if !j.Oracle.Available || j.Oracle.Samples == 0 || clouded(j.Oracle) {
 			return absent
 		}
 		return fmt.Sprintf("%.1f", of(j.Oracle))
 	}
 }
+
+// clouded tells whether packets that vanished uncounted are among those in flight, for they never complete. As figures they
+// would look like lost back-pressure; where it is lost in spite of them, the figures stand.
+func clouded(o result.Oracle) bool { return o.Vanished > 0 && !o.Orphaned }
 
 // table writes the arms side by side, each by the run shown.
 func table(b *strings.Builder, arms []shown) {
@@ -125,6 +129,11 @@ func table(b *strings.Builder, arms []shown) {
 	}
 	cells = append(cells, verdicts)
 	align(b, cells)
+	for _, a := range arms {
+		if o := a.run.Judgement.Oracle; clouded(o) {
+			wrap(b, "(in flight, "+a.arm.Name+" arm: ", fmt.Sprintf("%s vanished uncounted and cannot be told from those in flight)", plural(int(o.Vanished), "packet")))
+		}
+	}
 }
 
 // align sets the first column left and the others right.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,9 +120,9 @@ func unchargedText(o result.Oracle) (word, text string) {
 	switch {
 	case !o.Available:
 		return "unknown", o.Why
-	case o.Vanished > 0 && o.Median > o.Threshold && !o.Orphaned: // else the diagnosis says it
-		return "ok", fmt.Sprintf("%.4g packets vanished uncounted and look as if they were in flight, so the threshold is %.4g + %.4g",
-			o.Vanished, o.Threshold, o.Vanished)
+	case clouded(o) && o.Median > o.Threshold: // where it is lost, the diagnosis says it
+		return "ok", fmt.Sprintf("%.4g of %.4g (medians), but %.4g packets vanished uncounted and look as if they were in flight, so the threshold is %.4g + %.4g",
+			o.Median, o.InFlight, o.Vanished, o.Threshold, o.Vanished)
 	}
 	return "", ""
 }
@@ -148,7 +149,7 @@ const few = 2
 func qdiscs(b *strings.Builder, rec *result.Recording) {
 	for i, after := range rec.After.Slaves {
 		idle := 0
-		for _, q := range after.Qdiscs {
+		for _, q := range inOrder(after.Qdiscs) {
 			over := during(rec.Before.Slaves[i].Qdiscs, q)
 			if len(after.Qdiscs) > few && over.Packets == 0 && over.Drops == 0 && over.Qlen == 0 {
 				idle++
@@ -168,6 +169,20 @@ func qdiscs(b *strings.Builder, rec *result.Recording) {
 		over := during(before, *q)
 		b.WriteString(over.Text())
 	}
+}
+
+// inOrder sorts qdiscs as their TX queues are numbered: the kernel lists those under mq in no order. A root comes last in
+// number, for its parent is the greatest, and is put first.
+func inOrder(qs []counters.Qdisc) []counters.Qdisc {
+	return slices.SortedStableFunc(slices.Values(qs), func(a, b counters.Qdisc) int { return cmp.Compare(place(a), place(b)) })
+}
+
+// place is where a qdisc hangs: 0 for a root.
+func place(q counters.Qdisc) uint32 {
+	if q.Root() {
+		return 0
+	}
+	return q.Parent
 }
 
 func slaveName(rec *result.Recording, i int) string {
