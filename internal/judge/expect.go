@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"bondrepro/reproducer/result"
@@ -37,15 +36,11 @@ func found(x scenarios.Expr, m metrics) string {
 	var values []string
 	for _, name := range x.Metrics() {
 		v, ok := m.values[name]
-		metric, _ := scenarios.FindMetric(name)
-		switch {
-		case !ok:
+		if !ok {
 			values = append(values, fmt.Sprintf("%s can't be had: %s", name, m.absent[name]))
-		case metric.Bool:
-			values = append(values, fmt.Sprintf("%s is %t", name, v != 0))
-		default:
-			values = append(values, name+" is "+strconv.FormatFloat(v, 'f', -1, 64))
+			continue
 		}
+		values = append(values, name+" is "+valueText(name, v))
 	}
 	return strings.Join(values, ", ")
 }

@@ -53,7 +53,7 @@ var presetCases = []struct {
 
 	// Failover.
 	{name: "failover", plan: failing, spoil: failedOver,
-		want:    want{verdict: result.Good, code: result.ExpectationsHold, text: "failover.gap is 40; failover.lost is 0.0009"},
+		want:    want{verdict: result.Good, code: result.ExpectationsHold, text: "failover.gap is 40.0 ms; failover.lost is 0.1 %"},
 		metrics: map[string]float64{"failover.gap": 40, "failover.lost": 12 / 12370.0, "failover.arp": 1, "failover.igmp": 1, "failover.back": 1}, remark: result.SlaveDown},
 	{name: "failover with a long gap", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Silences[1].MS = 1100 }),
 		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.gap is 1100"}},
@@ -64,7 +64,7 @@ var presetCases = []struct {
 		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.gap is 3010"},
 		metrics: map[string]float64{"failover.lost": 0.75, "failover.back": 0}},
 	{name: "failover that loses much in small gaps", plan: failing, spoil: both(failedOver, func(r *result.Recording) { r.Wire.Senders[0].Unique -= 1300 }),
-		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.lost is 0.106"}},
+		want: want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed, text: "failover.lost is 10.6 %"}},
 	{name: "drops that were counted are not lost in the failover", plan: failing, spoil: both(failedOver, func(r *result.Recording) {
 		r.After.Slaves[0].Qdiscs[0].Drops += 1300
 		r.Wire.Senders[0].Unique -= 1300
