@@ -44,6 +44,15 @@ func (e Expr) Eval(value func(name string) (float64, bool)) (ok, evaluated bool)
 	return false, false
 }
 
+// unmet is the first comparison that keeps the expression from ever holding where only some metrics can be had; nil
+// when it can hold.
+func (e Expr) unmet(has func(name string) bool) *comparison {
+	if e.root == nil {
+		return nil
+	}
+	return e.root.unmet(has)
+}
+
 // truth is the three-valued outcome of a condition. The order makes "and" the least and "or" the greatest.
 type truth int
 
@@ -56,6 +65,7 @@ const (
 type node interface {
 	eval(value func(string) (float64, bool)) truth
 	metrics(use func(string))
+	unmet(has func(string) bool) *comparison
 }
 
 // joined is conditions with one word between them.
@@ -82,8 +92,24 @@ func (j joined) metrics(use func(string)) {
 	}
 }
 
+// unmet: "and" needs every term, "or" any.
+func (j joined) unmet(has func(string) bool) *comparison {
+	var first *comparison
+	for _, term := range j.terms {
+		c := term.unmet(has)
+		if first == nil {
+			first = c
+		}
+		if (c == nil) != j.and {
+			return c
+		}
+	}
+	return first
+}
+
 // comparison is one metric against one value.
 type comparison struct {
+	at     int // characters before the metric's name
 	metric string
 	op     string
 	value  float64
@@ -111,6 +137,13 @@ func (c comparison) eval(value func(string) (float64, bool)) truth {
 }
 
 func (c comparison) metrics(use func(string)) { use(c.metric) }
+
+func (c comparison) unmet(has func(string) bool) *comparison {
+	if has(c.metric) {
+		return nil
+	}
+	return &c
+}
 
 // parseNumber reads a number with the suffix it may have beside a metric of that unit: k, m, g anywhere, % beside
 // shares, bit rates beside bit/s, sizes beside bytes. "" is no error.

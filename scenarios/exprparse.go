@@ -15,7 +15,7 @@ func ParseExpr(text string) (Expr, error) {
 	p := exprParser{text: text, tokens: lex(text)}
 	root, err := p.or(0)
 	if err == nil && p.peek().text != "" {
-		err = p.errorf("%q is one thing too many; conditions are joined by and or or", p.peek().text)
+		err = p.errorf("%q is one thing too many; conditions are joined by \"and\" or \"or\"", p.peek().text)
 	}
 	if err != nil {
 		return Expr{}, err
@@ -128,6 +128,7 @@ func (p *exprParser) term(depth int) (node, error) {
 
 func (p *exprParser) comparison() (node, error) {
 	name := p.take()
+	at := utf8.RuneCountInString(p.text[:name.at])
 	metric, ok := FindMetric(name.text)
 	switch {
 	case name.text == "":
@@ -156,7 +157,7 @@ func (p *exprParser) comparison() (node, error) {
 		if problem != "" {
 			return nil, p.errorAt(value, "%s", problem)
 		}
-		return comparison{metric.Name, op.text, v}, nil
+		return comparison{at, metric.Name, op.text, v}, nil
 	}
 	truths := map[string]float64{"false": 0, "true": 1}
 	v, ok := truths[value.text]
@@ -166,5 +167,5 @@ func (p *exprParser) comparison() (node, error) {
 	case op.text != "==" && op.text != "!=":
 		return nil, p.errorAt(op, "%s is true or false; compare it by == or !=", metric.Name)
 	}
-	return comparison{metric.Name, op.text, v}, nil
+	return comparison{at, metric.Name, op.text, v}, nil
 }

@@ -32,7 +32,7 @@ var Metrics = []Metric{
 	{Name: "slaves.share.min", Unit: "share", Doc: "The smallest such share."},
 	{Name: "slaves.queues.used", Unit: "queues", Doc: "TX queues that carried at least 1 % of their slave's packets, of the slave that used most."},
 	{Name: "slaves.queues.share.max", Unit: "share", Doc: "The largest share of its slave's packets that one TX queue carried, of the slaves that carry traffic."},
-	{Name: "flows.mispredicted", Unit: "flows", Doc: "Flows (a sender to a group) any frame of which went out of another slave than the hash policy gives. Absent where no prediction can be made."},
+	{Name: "flows.mispredicted", Unit: "flows", Doc: "Flows (a sender to a group) any frame of which went out of another slave than the hash policy gives. Absent where no prediction can be made: in modes other than balance-xor and 802.3ad, with the policy encap3+4, and when a slave changed its state."},
 	{Name: "slaves.tx_packets", Unit: "packets", Doc: "The slaves' own tx_packets."},
 	{Name: "bond.tx_packets", Unit: "packets", Doc: "The bond's own tx_packets, which is the sum of its slaves' and misses what their qdiscs drop. No verdict rests on it."},
 
@@ -61,7 +61,7 @@ var Metrics = []Metric{
 	{Name: "rate.line", Unit: "bit/s", Doc: "The line rate of the slaves that carry traffic, counted in the same way."},
 	{Name: "rate.offered", Unit: "bit/s", Doc: "What the senders tried to send after the warm-up, counted in the same way."},
 
-	{Name: "ledger.remainder", Unit: "packets", Doc: "What the ledger can't account for: the absolute remainders of its hops, added up."},
+	{Name: "ledger.remainder", Unit: "packets", Doc: "What the ledger can't account for: the absolute remainders of its hops, added up. Absent with GSO."},
 	{Name: "drain.quiet", Bool: true, Doc: "True when queues and sockets were empty within 5 s after the last send."},
 	{Name: "drain.ms", Unit: "ms", Doc: "How long that took."},
 }

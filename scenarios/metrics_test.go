@@ -12,7 +12,8 @@ func TestMetricsDoc(t *testing.T) {
 	b.WriteString("# Metrics\n\nThe figures of a run, as `expect` and the result file name them. " +
 		"This page is made from `scenarios/metrics.go`.\n\n" +
 		"Figures of several slaves or senders are added up unless the text says otherwise. A figure that can't be had on a testbed is missing, " +
-		"and a condition that rests on it is not evaluated: then the run is inconclusive, unless only the oracle for lost back-pressure is missing.\n\n| Name | Unit | Meaning |\n|---|---|---|\n")
+		"and a condition that rests on it is not evaluated: then the run is inconclusive, unless only the oracle for lost back-pressure is missing. A condition that can't hold in any run of a scenario, " +
+		"for want of a fault, a burst or a mode that the text names, is refused before anything runs.\n\n| Name | Unit | Meaning |\n|---|---|---|\n")
 	for _, m := range Metrics {
 		unit := m.Unit
 		if m.Bool {

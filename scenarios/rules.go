@@ -46,7 +46,7 @@ func bad(path, format string, args ...any) *problem {
 // rule returns nil when it holds.
 type rule func(*Scenario) *problem
 
-// rules are all there are but for the control's, in the order they are checked: a later rule may rely on the
+// rules are all that hold of either arm, in the order they are checked: a later rule may rely on the
 // earlier ones.
 var rules = slices.Concat([]rule{choiceRule, rangeRule}, generalRules, topologyRules, trafficRules, burstRules, verdictRules)
 
@@ -63,6 +63,9 @@ func (s *Scenario) broken() *problem {
 // Validate tells whether the scenario is possible, by the first rule that does not hold, as an *Error.
 func (s Scenario) Validate() error {
 	p := s.broken()
+	if p == nil {
+		p = expectRule(&s)
+	}
 	if p == nil {
 		p = s.brokenControl()
 	}
