@@ -34,6 +34,11 @@ func Schema() ([]byte, error) {
 	for _, code := range acceptable {
 		accept.Items.Enum = append(accept.Items.Enum, code)
 	}
+	offload, err := property(root, "offload")
+	if err != nil {
+		return nil, err
+	}
+	offload.AdditionalProperties = Switch(false).JSONSchema()
 	for _, b := range ranges {
 		p, err := property(root, b.path)
 		if err != nil {
@@ -102,6 +107,7 @@ func (Size) JSONSchema() *jsonschema.Schema {
 	return either(
 		&jsonschema.Schema{Type: "integer", Minimum: "0"},
 		text(`^(off|`+decimal+`([KMG]iB|[kMG]?B)?)$`, "bytes: 212992, 64MiB, or off"),
+		offRead(),
 	)
 }
 
@@ -113,14 +119,23 @@ func (Senders) JSONSchema() *jsonschema.Schema {
 	)
 }
 
-// JSONSchema is the form of a switch. YAML 1.1 reads on and off as booleans; ours does not, and an editor may.
+// offRead is what an editor makes of off when it reads YAML 1.1, where on and off are booleans. Parse reads them as words and
+// refuses true and false; but what such an editor sees must fit.
+func offRead() *jsonschema.Schema {
+	return &jsonschema.Schema{Enum: []any{false}, Description: "write off: validate refuses false, which an editor may make of off"}
+}
+
+// JSONSchema is the form of a switch.
 func (Switch) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Description: "on or off"}
+	return either(
+		&jsonschema.Schema{Enum: []any{"on", "off"}, Description: "on or off"},
+		&jsonschema.Schema{Type: "boolean", Description: "write on or off: validate refuses true and false, which an editor may make of them"},
+	)
 }
 
 // JSONSchema is the form of a rate.
 func (Rate) JSONSchema() *jsonschema.Schema {
-	return text(`^(unpaced|off|`+ratePart+`)$`, "9gbit, 250kpps, or unpaced (max_pacing_rate: off)")
+	return either(text(`^(unpaced|off|`+ratePart+`)$`, "9gbit, 250kpps, or unpaced (max_pacing_rate: off)"), offRead())
 }
 
 // JSONSchema is the form of line rates.

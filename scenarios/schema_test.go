@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"regexp"
 	"strings"
@@ -36,26 +37,17 @@ func TestSchemaTakesOurScenarios(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range Names() {
-		src, err := files.ReadFile(name + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+	ours := sources(t, "testdata/good/*.yaml")
+	maps.Copy(ours, sources(t, "*.yaml"))
+	for name, src := range ours {
 		var v any
 		if err := yaml.Unmarshal(src, &v); err != nil {
 			t.Fatal(err)
 		}
-		if why := misfit(&schema, v, name); why != "" {
-			t.Error(why)
-		}
-	}
-	for name, src := range sources(t, "testdata/good/*.yaml") {
-		var v any
-		if err := yaml.Unmarshal(src, &v); err != nil {
-			t.Fatal(err)
-		}
-		if why := misfit(&schema, v, name); why != "" {
-			t.Error(why)
+		for reader, v := range map[string]any{"YAML 1.2": v, "YAML 1.1": yaml11(v)} {
+			if why := misfit(&schema, v, name); why != "" {
+				t.Errorf("as %s reads it: %s", reader, why)
+			}
 		}
 	}
 	for _, c := range []string{
@@ -64,6 +56,8 @@ func TestSchemaTakesOurScenarios(t *testing.T) {
 		`{traffic: {socket: {sndbuf: big}}}`, `{traffic: {socket: {zerocopy: maybe}}}`, `{faults: [{at: 1s, slave_dwn: 0}]}`,
 		`{accept: [lost]}`, `{topology: {slaves: {queues: 0}}}`, `{topology: {bond: {primary: -1}}}`, `{traffic: {burst: {packet: 1}}}`,
 		`{traffic: {burst: {every: 50}}}`, `{traffic: {join: maybe}}`, `{traffic: {groups: ["2001:db8::1"]}}`, `{traffic: {senders: -1}}`,
+		`{traffic: {socket: {sndbuf_force: true}}}`, `{traffic: {socket: {max_pacing_rate: true}}}`, `{traffic: {socket: {gso: true}}}`,
+		`{offload: {tso: maybe}}`,
 	} {
 		var v any
 		if err := yaml.Unmarshal([]byte(c), &v); err != nil {
@@ -73,6 +67,29 @@ func TestSchemaTakesOurScenarios(t *testing.T) {
 			t.Errorf("the schema takes %s", c)
 		}
 	}
+}
+
+// yaml11 is what a reader of YAML 1.1 makes of on and off, which stand unquoted in our files.
+func yaml11(v any) any {
+	switch v := v.(type) {
+	case string:
+		if v == "on" || v == "off" {
+			return v == "on"
+		}
+	case []any:
+		read := make([]any, len(v))
+		for i := range v {
+			read[i] = yaml11(v[i])
+		}
+		return read
+	case map[string]any:
+		read := map[string]any{}
+		for key := range v {
+			read[key] = yaml11(v[key])
+		}
+		return read
+	}
+	return v
 }
 
 // misfit says why a value does not fit a schema, "" when it does: of JSON Schema what Schema uses.
@@ -108,7 +125,10 @@ func misfit(s *jsonschema.Schema, v any, at string) string {
 			if !known && s.AdditionalProperties != nil && reflect.DeepEqual(s.AdditionalProperties, jsonschema.FalseSchema) {
 				return at + "." + name + ": is not known"
 			}
-			if known {
+			if !known {
+				p = s.AdditionalProperties
+			}
+			if p != nil {
 				if why := misfit(p, value, at+"."+name); why != "" {
 					return why
 				}
