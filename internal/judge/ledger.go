@@ -75,20 +75,31 @@ func noLedger(f *facts) string {
 type hop struct {
 	result.Hop
 	low, high int64
-	notes     []string
+	notes     []note
 }
 
-// allow explains a difference left - right from low to high (low <= 0 <= high).
-func (h *hop) allow(low, high int64, note string) {
-	if low == 0 && high == 0 {
-		return
+// note says what one side may have more.
+type note struct {
+	text string
+	left bool
+}
+
+// allowLeft explains up to n that the left side has more than the right; allowRight is its counterpart.
+func (h *hop) allowLeft(n int64, why string) {
+	if n > 0 {
+		h.high += n
+		h.notes = append(h.notes, note{why, true})
 	}
-	h.low += low
-	h.high += high
-	h.notes = append(h.notes, note)
 }
 
-// close sets the remainder.
+func (h *hop) allowRight(n int64, why string) {
+	if n > 0 {
+		h.low -= n
+		h.notes = append(h.notes, note{why, false})
+	}
+}
+
+// close sets the remainder, and says what explains the rest of a difference. Only what makes the greater side greater explains it.
 func (h *hop) close() result.Hop {
 	d := h.LeftSum - h.RightSum
 	switch {
@@ -97,8 +108,31 @@ func (h *hop) close() result.Hop {
 	case d < h.low:
 		h.Remainder = d - h.low
 	}
-	h.Note = strings.Join(h.notes, "; ")
+	var why []string
+	for _, n := range h.notes {
+		if d != 0 && n.left == (d > 0) {
+			why = append(why, n.text)
+		}
+	}
+	switch {
+	case len(why) == 0:
+	case h.Remainder != 0:
+		h.Note = fmt.Sprintf("%d of the difference of %d: %s", size(d-h.Remainder), size(d), strings.Join(why, "; "))
+	default:
+		h.Note = fmt.Sprintf("the difference of %d: %s", size(d), strings.Join(why, "; "))
+	}
 	return h.Hop
+}
+
+// size is n without its sign.
+func size(n int64) int64 { return max(n, -n) }
+
+// plural is "1 foreign frame", "2 foreign frames".
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func offeredHop(f *facts) result.Hop {
@@ -106,9 +140,7 @@ func offeredHop(f *facts) result.Hop {
 	h := hop{Hop: result.Hop{Name: hopOffered, LeftSum: f.seqs + f.eagain + f.other, RightSum: f.offered(),
 		Left:  fmt.Sprintf("numbers consumed %d + EAGAIN %d + other errors %d", f.seqs, f.eagain, f.other),
 		Right: fmt.Sprintf("ok %d + ENOBUFS %d + EAGAIN %d + other errors %d", f.ok, f.enobufs, f.eagain, f.other)}}
-	if f.hidden > 0 {
-		h.allow(0, f.hidden, fmt.Sprintf("%d batches ended short: each hides one EAGAIN or ENOBUFS and may have used up a number", f.hidden))
-	}
+	h.allowLeft(f.hidden, fmt.Sprintf("up to %s used up by batches that ended short, each of which hides one EAGAIN or ENOBUFS", plural(f.hidden, "number")))
 	return h.close()
 }
 
@@ -118,12 +150,11 @@ func intoHop(f *facts, foreign int64) (hop, int64) {
 	h := hop{Hop: result.Hop{Name: hopInto, LeftSum: f.ok + f.enobufs, RightSum: f.into,
 		Left:  fmt.Sprintf("ok %d + ENOBUFS %d", f.ok, f.enobufs),
 		Right: fmt.Sprintf("into the bond %d", f.into)}}
-	if f.hidden > 0 {
-		h.allow(-f.hidden, 0, fmt.Sprintf("up to %d hidden ENOBUFS entered the bond", f.hidden))
-	}
+	h.allowRight(f.hidden, fmt.Sprintf("up to %d hidden ENOBUFS entered the bond", f.hidden))
 	used := min(foreign, max(0, h.RightSum-h.LeftSum-f.hidden))
 	if used > 0 {
-		h.allow(-used, 0, fmt.Sprintf("%d foreign frames", used))
+		h.RightSum -= used
+		h.Right += " - " + plural(used, "foreign frame")
 	}
 	h.close()
 	return h, foreign - used
@@ -144,13 +175,9 @@ func throughHop(f *facts, foreign int64) result.Hop {
 	if own := f.own(); own > 0 {
 		h.Right += fmt.Sprintf(" - slaves' own %d", own)
 	}
-	if foreign > 0 {
-		h.allow(-foreign, 0, fmt.Sprintf("up to %d foreign frames sent past the bond", foreign))
-	}
-	if left := f.left(); left > 0 {
-		// sch_direct_xmit puts back what the driver refused: counted as sent at its first dequeue, and backlog again.
-		h.allow(-left, 0, "requeued packets count as sent and as backlog")
-	}
+	h.allowRight(foreign, fmt.Sprintf("up to %s sent past the bond", plural(foreign, "foreign frame")))
+	// sch_direct_xmit puts back what the driver refused: counted as sent at its first dequeue, and backlog again.
+	h.allowRight(f.left(), fmt.Sprintf("up to %s put back, sent and backlog at once", plural(f.left(), "packet")))
 	return h.close()
 }
 
@@ -163,7 +190,7 @@ func driverHop(f *facts, i int) result.Hop {
 		h.Right += fmt.Sprintf(" + dropped by the driver %d", s.txDropped)
 	}
 	if f.waiting() {
-		h.allow(0, int64(f.rec.Slaves[i].Ring)+s.left, "the ring was not empty at the end")
+		h.allowLeft(int64(f.rec.Slaves[i].Ring)+s.left, "the ring was not empty at the end")
 	}
 	return h.close()
 }
@@ -177,10 +204,8 @@ func wireHop(f *facts, i int) result.Hop {
 		h.RightSum += s.overflow
 		h.Right += fmt.Sprintf(" + %d that overflowed", s.overflow)
 	}
-	if s.wireForeign > 0 {
-		// The wire counts from before the bond was built until it is gone, the counters from quiet to quiet.
-		h.allow(-s.wireForeign, 0, "foreign frames may have come before or after the counters were read")
-	}
+	// The wire counts from before the bond was built until it is gone, the counters from quiet to quiet.
+	h.allowRight(s.wireForeign, fmt.Sprintf("up to %s came before or after the counters were read", plural(s.wireForeign, "foreign frame")))
 	return h.close()
 }
 
@@ -189,26 +214,19 @@ func gapsHop(f *facts) result.Hop {
 	missing := f.seqs*f.copies() - f.unique - f.copiesSeen
 	known := f.dropped() + f.left() + f.netemLeft() + f.overflow()
 	h := hop{Hop: result.Hop{Name: hopGaps, LeftSum: missing, RightSum: known,
-		Left:  fmt.Sprintf("numbers consumed %d - seen %d = missing %d", f.seqs*f.copies(), f.unique+f.copiesSeen, missing),
+		Left:  fmt.Sprintf("sequence numbers consumed %d - seen %d = missing %d", f.seqs*f.copies(), f.unique+f.copiesSeen, missing),
 		Right: fmt.Sprintf("counted drops and backlog %d", known)}}
 	if n := f.overflow(); n > 0 {
 		h.Right = fmt.Sprintf("counted drops, backlog and overflow %d", known)
 	}
 	// A number given to a send that a short batch or another error refused reached no packet; one sent again after a
 	// hidden ENOBUFS fills the gap of a counted drop.
-	if spare := f.seqs - f.ok - f.enobufs; spare > 0 {
-		h.allow(0, spare*f.copies(), fmt.Sprintf("%d numbers consumed by sends that were refused", spare))
-	}
-	if ring := f.inRing(); ring > 0 {
-		h.allow(0, ring, fmt.Sprintf("%d packets in rings", ring))
-	}
-	if missing < known {
-		// Foreign frames are dropped too, and a number sent again fills a gap.
-		h.notes = append(h.notes, "fewer gaps than drops prove no loss")
-	}
-	out := h.close()
-	out.Remainder = max(0, out.Remainder)
-	return out
+	spare := f.seqs - f.ok - f.enobufs
+	h.allowLeft(spare*f.copies(), fmt.Sprintf("up to %s consumed by sends that were refused", plural(spare*f.copies(), "number")))
+	h.allowLeft(f.inRing(), fmt.Sprintf("up to %s in rings", plural(f.inRing(), "packet")))
+	// Foreign frames are dropped too, and a number sent again fills a gap.
+	h.allowRight(known-missing, "fewer gaps than drops prove no loss")
+	return h.close()
 }
 
 func duplicatesHop(f *facts) result.Hop {

@@ -38,14 +38,14 @@ func TestHops(t *testing.T) {
 		left, right int64
 		in          string // in its words or its note
 	}{
-		{hopOffered, 9337, 9327, "10 batches ended short"},
-		{hopInto, 9300, 9306, "up to 10 hidden ENOBUFS"},
+		{hopOffered, 9337, 9327, "the difference of 10: up to 10 numbers used up by batches that ended short"},
+		{hopInto, 9300, 9306, "the difference of 6: up to 10 hidden ENOBUFS"},
 		{hopThrough, 9306, 9307, "netem's dropped 6 + backlog 1 - slaves' own 7"},
 		{hopDriver + " eth0", 9003, 9003, "dropped by the driver 5"},
 		{hopDriver + " eth1", 0, 0, ""},
 		{hopWire + " eth0", 8998, 8998, "8988 ours + 10 foreign"},
 		{hopWire + " eth1", 0, 0, ""},
-		{hopGaps, 9310 - 8988, 304 + 6 + 1 + 5, "10 numbers consumed by sends that were refused"},
+		{hopGaps, 9310 - 8988, 304 + 6 + 1 + 5, "the difference of 6: up to 10 numbers consumed by sends that were refused"},
 		{hopDuplicates, 0, 0, ""},
 	}
 	if len(l.Hops) != len(want) {
@@ -128,5 +128,28 @@ func TestNoLedger(t *testing.T) {
 		if l.Available != (c.why == "") || !strings.Contains(l.Why, c.why) {
 			t.Errorf("%s: %t, %s", c.name, l.Available, l.Why)
 		}
+	}
+}
+
+// TestHopsAddUp: a foreign frame that explains a difference is a term of the equation; a bound that nothing needs is not told.
+func TestHopsAddUp(t *testing.T) {
+	p, rec := rich()
+	rec.Senders[0].Hidden = 0
+	rec.Senders[0].Seqs, rec.Senders[0].ENOBUFS = 9305, 305
+	l := Run(p.sc, p.preflight(), rec).Ledger
+	if h := l.Hops[1]; h.Right != "into the bond 9306 - 1 foreign frame" || h.RightSum != 9305 || h.Remainder != 0 || h.Note != "" {
+		t.Errorf("got %+v", h)
+	}
+	rec.After.Into++
+	if h := Run(p.sc, p.preflight(), rec).Ledger.Hops[1]; h.Right != "into the bond 9307 - 2 foreign frames" || h.Remainder != 0 {
+		t.Errorf("got %+v", h)
+	}
+	if h := l.Hops[len(l.Hops)-2]; h.LeftSum != h.RightSum+1 || h.Note != "" || h.Remainder != 1 {
+		t.Errorf("got %+v", h)
+	}
+	p, rec = rich()
+	rec.Wire.Senders[0].Unique -= 8
+	if h := Run(p.sc, p.preflight(), rec).Ledger.Hops[7]; h.Note != "10 of the difference of 14: up to 10 numbers consumed by sends that were refused" {
+		t.Errorf("got %+v", h)
 	}
 }
