@@ -54,7 +54,7 @@ func dropped(f *facts, o result.Oracle, _ balance) (result.Finding, result.Cause
 	if n == 0 || o.Orphaned {
 		return result.Finding{}, "", false
 	}
-	ev := fmt.Sprintf("dropped %d; %s; uncharged %s", n, preflightText(f.pf), unchargedText(o))
+	ev := fmt.Sprintf("dropped %d; %s; uncharged %s", n, preflightText(f.pf, f.sc.Topology.Slaves.Queues), unchargedText(o))
 	// Too few samples are no oracle, but packets that they show uncharged are not the configuration's.
 	charged := !o.Available || o.Median <= o.Threshold
 	switch {
@@ -162,7 +162,8 @@ func (f *facts) greatestOutq() (most int) {
 	return most
 }
 
-func preflightText(pf result.Preflight) string {
+// preflightText is the sum with what it is held against, which is one TX queue however many there are.
+func preflightText(pf result.Preflight, queues int) string {
 	if pf.Truesize == 0 {
 		return "the sum of the send buffers is not known"
 	}
@@ -173,8 +174,12 @@ func preflightText(pf result.Preflight) string {
 	case pf.Tight:
 		than = "only with the ring within"
 	}
-	return fmt.Sprintf("%d senders × %d packets = %d in flight at most, %s txqueuelen %d + %d of ring %d",
-		pf.Senders, pf.PerSender, pf.Sum, than, pf.TxQueueLen, pf.Ring-pf.Reserve, pf.Ring)
+	of := ""
+	if queues > 1 {
+		of = fmt.Sprintf(" of one TX queue of %d", queues)
+	}
+	return fmt.Sprintf("%s × %s = %d in flight at most, %s txqueuelen %d + %d of ring %d%s",
+		plural(int64(pf.Senders), "sender"), plural(int64(pf.PerSender), "packet"), pf.Sum, than, pf.TxQueueLen, pf.Ring-pf.Reserve, pf.Ring, of)
 }
 
 func unchargedText(o result.Oracle) string {

@@ -49,7 +49,7 @@ var runCases = []struct {
 		p.sc.Traffic.Socket.SndBufForce = 64 << 20
 		p.drops = []int{20000, 0}
 		return p
-	}, want: want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.SndbufExceedsQueue, text: "1 senders × 7944 packets = 7944 in flight at most, more than txqueuelen 1000 + 236 of ring 256"}},
+	}, want: want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.SndbufExceedsQueue, text: "1 sender × 7944 packets = 7944 in flight at most, more than txqueuelen 1000 + 236 of ring 256"}},
 	{name: "64 senders", plan: func() *plan {
 		p := stock()
 		p.sc.Traffic.Senders = 64

@@ -1,6 +1,11 @@
 package judge
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"bondrepro/reproducer/result"
+)
 
 // TestValueText: each unit as it is read.
 func TestValueText(t *testing.T) {
@@ -25,6 +30,16 @@ func TestValueText(t *testing.T) {
 	} {
 		if got := valueText(c.metric, c.value); got != c.want {
 			t.Errorf("%s %v: got %q, want %q", c.metric, c.value, got, c.want)
+		}
+	}
+}
+
+// TestPreflightTextQueues: the evidence says what the sum is held against where a slave has several TX queues.
+func TestPreflightTextQueues(t *testing.T) {
+	pf := result.Preflight{Truesize: 8448, Senders: 1}
+	for queues, want := range map[int]bool{0: false, 1: false, 4: true} {
+		if got := preflightText(pf, queues); strings.HasSuffix(got, " of one TX queue of 4") != want {
+			t.Errorf("%d queues: %s", queues, got)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func Header(cfg result.Config, host result.Host, guest *result.Guest, pf result.
 	line("orphan", orphanText(sc.Orphan))
 	line("faults", faultsText(sc.Faults))
 	line("accept", acceptText(sc.Accept))
-	line("preflight", preflightText(pf))
+	line("preflight", preflightText(pf, sc.Topology.Slaves.Queues))
 	line("control", controlText(cfg))
 	return b.String()
 }
@@ -246,7 +246,9 @@ func orphanText(orphan string) string {
 	return orphan + " on the bond, before the slaves' qdisc"
 }
 
-func preflightText(pf result.Preflight) string {
+// preflightText writes the sum, and where there are several TX queues what it is held against: a hash or one sending CPU may
+// pick the same queue for all.
+func preflightText(pf result.Preflight, queues int) string {
 	if pf.Truesize == 0 {
 		return "the truesize of a packet is not known, so the send buffers cannot be held against the queue"
 	}
@@ -257,8 +259,12 @@ func preflightText(pf result.Preflight) string {
 	case pf.Tight:
 		verdict = "fits with the ring only: drops may come from this configuration"
 	}
-	return fmt.Sprintf("%s × (sndbuf %d / truesize %d + 1) = %d packets in flight at most; txqueuelen %d + ring %d%s = %d: %s",
-		plural(pf.Senders, "sender"), pf.SndBuf, pf.Truesize, pf.Sum, pf.TxQueueLen, pf.Ring, kept(pf.Reserve), pf.Room(), verdict)
+	against := ""
+	if queues > 1 {
+		against = fmt.Sprintf("held against one of a slave's %d TX queues: ", queues)
+	}
+	return fmt.Sprintf("%s × (sndbuf %d / truesize %d + 1) = %d packets in flight at most; %stxqueuelen %d + ring %d%s = %d: %s",
+		plural(pf.Senders, "sender"), pf.SndBuf, pf.Truesize, pf.Sum, against, pf.TxQueueLen, pf.Ring, kept(pf.Reserve), pf.Room(), verdict)
 }
 
 // kept are the descriptors that the ring's driver does not use.

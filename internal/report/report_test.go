@@ -126,6 +126,12 @@ func TestHeaderOptions(t *testing.T) {
 	cfg.Scenario.Orphan = "netem"
 	guest := &result.Guest{Kernel: "6.1.0", Modules: []result.Module{{Name: "bonding", File: "b.ko", Swapped: true}}}
 	text = Header(cfg, host, guest, result.Preflight{Senders: 2, Truesize: 8448, Sum: 9, Exceeds: true})
+	if pf := preflightText(result.Preflight{Truesize: 8448}, 1); strings.Contains(pf, "TX queue") {
+		t.Errorf("one TX queue: %s", pf)
+	}
+	if pf := preflightText(result.Preflight{Truesize: 8448}, 4); !strings.Contains(pf, "held against one of a slave's 4 TX queues: txqueuelen") {
+		t.Errorf("4 TX queues: %s", pf)
+	}
 	for _, want := range []string{"non-blocking, sndbuf_force 67108864, priority 6, tx_timestamping on, gso 16", "netem on the bond", "NOT PROVEN", "DOES NOT FIT", "2 senders ×"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
