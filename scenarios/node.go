@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 // stringValue is the text of a string node.
@@ -15,8 +16,24 @@ func stringValue(n ast.Node) (string, bool) {
 		return n.Value, true
 	case *ast.LiteralNode:
 		return n.Value.Value, true
+	case *ast.MappingNode:
+		return unparted(n)
 	}
 	return "", false
+}
+
+// unparted is the text that the library takes for a key and a value: braces around it make it part ff05::1 at the first colon.
+// In YAML a colon that no blank follows parts nothing.
+func unparted(n *ast.MappingNode) (string, bool) {
+	if n.IsFlowStyle || len(n.Values) != 1 {
+		return "", false
+	}
+	key, colon, value := n.Values[0].Key.GetToken(), n.Values[0].GetToken(), n.Values[0].Value.GetToken()
+	if key.Type != token.StringType || value.Type != token.StringType && value.Type != token.IntegerType ||
+		key.Position.Line != value.Position.Line || colon.Position.Column+1 != value.Position.Column {
+		return "", false
+	}
+	return key.Value + ":" + value.Value, true
 }
 
 // integerValue is the value of an integer node that fits.
@@ -37,7 +54,7 @@ func integerValue(n ast.Node) (int64, bool) {
 // scalarText is what stands in the file for a scalar that has a text form of its own.
 func scalarText(n ast.Node) (string, bool) {
 	switch n := n.(type) {
-	case *ast.StringNode, *ast.LiteralNode:
+	case *ast.StringNode, *ast.LiteralNode, *ast.MappingNode:
 		return stringValue(n)
 	case *ast.IntegerNode:
 		return fmt.Sprint(n.Value), true
@@ -49,10 +66,10 @@ func scalarText(n ast.Node) (string, bool) {
 
 // kindOf names what a node is, in words, for errors.
 func kindOf(n ast.Node) string {
-	switch n := n.(type) {
-	case *ast.StringNode, *ast.LiteralNode:
-		s, _ := stringValue(n)
+	if s, ok := stringValue(n); ok {
 		return fmt.Sprintf("the text %q", s)
+	}
+	switch n := n.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
 		return "the number " + n.GetToken().Value
 	case *ast.BoolNode:
