@@ -95,6 +95,10 @@ func Decide(cfg result.Config, arms []result.Arm) (result.Judgement, []result.Wa
 		ValidRuns:  t.valid,
 		Control:    control(cfg, find(arms, result.ArmControl), lastValid(test)),
 	}
+	if why := unmeasured(arms); why != "" {
+		j.Verdict, j.Reason = result.Inconclusive, fmt.Sprintf("Nothing could be measured: %s.", why)
+		return j, nil
+	}
 	j.Verdict, j.Reason = verdict(cfg, t, j.Control)
 	if r := deciding(j.Verdict, t, test); r != nil {
 		j.Diagnosis = r.Judgement.Diagnosis
@@ -103,6 +107,22 @@ func Decide(cfg result.Config, arms []result.Arm) (result.Judgement, []result.Wa
 		}
 	}
 	return j, warnings(cfg, test, j)
+}
+
+// unmeasured tells why no run of any arm came to its end; "" when one did, or none was begun.
+func unmeasured(arms []result.Arm) (why string) {
+	for i := range arms {
+		for k := range arms[i].Runs {
+			reason := check(arms[i].Runs[k].Recording)
+			if reason == "" {
+				return ""
+			}
+			if why == "" {
+				why = reason
+			}
+		}
+	}
+	return why
 }
 
 // deciding is the run whose diagnosis stands for the arm; nil without runs.

@@ -227,3 +227,26 @@ func TestAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestUnmeasured: the reason is told by whichever arm has it, and nothing else is said of a kernel that no run ended on.
+func TestUnmeasured(t *testing.T) {
+	cfg := result.Config{Scenario: stock().sc}
+	for _, c := range []struct {
+		name string
+		arms []result.Arm
+		want string
+	}{
+		{"test arm", []result.Arm{arm("test", panicked)}, "Nothing could be measured: the guest panicked: Oops."},
+		{"control first", []result.Arm{arm("test"), arm("control", panicked)}, "Nothing could be measured: the guest panicked: Oops."},
+		{"the control ended", []result.Arm{arm("test", panicked), arm("control", shown)}, "A run did not end: the guest panicked: Oops."},
+		{"nothing begun", nil, "Nothing was measured."},
+	} {
+		j, ws := Decide(cfg, c.arms)
+		if j.Verdict != result.Inconclusive || j.Reason != c.want {
+			t.Errorf("%s: %s %q, want %q", c.name, j.Verdict, j.Reason, c.want)
+		}
+		if strings.HasPrefix(c.want, "Nothing could") && len(ws) > 0 {
+			t.Errorf("%s: %v", c.name, ws)
+		}
+	}
+}

@@ -217,3 +217,22 @@ func TestQdiscsInOrder(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestUnmeasured: of a kernel that did not come up there is no table; a run that ended shows beside one that did not.
+func TestUnmeasured(t *testing.T) {
+	failed := result.Run{Judgement: result.RunJudgement{Guards: []result.Guard{{Name: "finished", Evidence: "no kernel"}}}}
+	ended := result.Run{Judgement: result.RunJudgement{Metrics: map[string]float64{"offered": 4711}}}
+	r := result.Result{
+		Arms:      []result.Arm{{Name: result.ArmTest, Runs: []result.Run{failed}}},
+		Warnings:  []result.Warning{{Code: "kernel-complaints", Text: "Oops."}},
+		Judgement: result.Judgement{Verdict: result.Inconclusive, Reason: "Nothing could be measured: no kernel."},
+	}
+	const want = "warnings\n  kernel-complaints: Oops.\n\nverdict\nCANNOT TELL: Nothing could be measured: no kernel.\n"
+	if diff := cmp.Diff(want, Text(r)); diff != "" {
+		t.Error(diff)
+	}
+	r.Arms[0].Runs = []result.Run{ended, failed}
+	if text := Text(r); !strings.Contains(text, "run 1 of 2") || !strings.Contains(text, "4711") {
+		t.Error(text)
+	}
+}

@@ -11,15 +11,15 @@ import (
 )
 
 // Text is the result for people: the arms side by side, the slaves' qdiscs, the ledger, guards and
-// expectations, warnings, the diagnosis in words, and last the verdict.
+// expectations, warnings, the diagnosis in words, and last the verdict. Of what could not be measured only the verdict is told.
 func Text(r result.Result) string {
 	var b strings.Builder
 	arms := choose(r)
-	if len(arms) > 0 {
+	if measured(arms) {
 		table(&b, arms)
-	}
-	for _, a := range arms {
-		armText(&b, a)
+		for _, a := range arms {
+			armText(&b, a)
+		}
 	}
 	if len(r.Warnings) > 0 {
 		section(&b, "warnings")
@@ -27,8 +27,10 @@ func Text(r result.Result) string {
 			wrap(&b, "  "+w.Code+": ", w.Text)
 		}
 	}
-	section(&b, "positive control: an arm that must be BAD here, or GOOD would mean nothing")
-	wrap(&b, "  ", controlled(r.Judgement.Control))
+	if measured(arms) {
+		section(&b, "positive control: an arm that must be BAD here, or GOOD would mean nothing")
+		wrap(&b, "  ", controlled(r.Judgement.Control))
+	}
 	if len(r.Judgement.Diagnosis) > 0 {
 		section(&b, "diagnosis of the test arm")
 		for _, d := range r.Judgement.Diagnosis {
@@ -38,7 +40,7 @@ func Text(r result.Result) string {
 	}
 	section(&b, "verdict")
 	wrap(&b, verdictLabel(r.Judgement), r.Judgement.Reason)
-	return b.String()
+	return strings.TrimPrefix(b.String(), "\n") // of what comes first without a table
 }
 
 // shown is an arm by the run that stands for it.
@@ -48,7 +50,12 @@ type shown struct {
 	index int
 }
 
-// choose picks for each arm its last BAD run, else its last valid one, else its last.
+// measured tells whether there are figures to show; there are none of a kernel that did not come up, and the verdict says why.
+func measured(arms []shown) bool {
+	return slices.ContainsFunc(arms, func(a shown) bool { return len(a.run.Judgement.Metrics) > 0 })
+}
+
+// choose picks for each arm its last BAD run, else its last valid one, else its last that ended, else its last.
 func choose(r result.Result) []shown {
 	var out []shown
 	for i := range r.Arms {
@@ -69,8 +76,10 @@ func choose(r result.Result) []shown {
 func standing(j *result.RunJudgement) int {
 	switch {
 	case j.Valid && j.Verdict == result.Bad:
-		return 2
+		return 3
 	case j.Valid:
+		return 2
+	case len(j.Metrics) > 0:
 		return 1
 	}
 	return 0
