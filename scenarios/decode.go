@@ -149,7 +149,7 @@ func (d *decoder) decodeScalar(n ast.Node, path string, v reflect.Value) *Error 
 			return nil
 		}
 	}
-	return d.errorf(n, path, "is %s; %s is wanted", kindOf(n), wanted(v.Type()))
+	return d.errorf(n, path, "is %s; %s", kindOf(n), wantedAt(path, n, v.Type()))
 }
 
 // decodeMap replaces a map as a whole.

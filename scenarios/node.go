@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -84,6 +86,18 @@ func kindOf(n ast.Node) string {
 		return "empty"
 	}
 	return "something else"
+}
+
+// wantedAt says what the field at path takes instead of n, and what n may have meant.
+func wantedAt(path string, n ast.Node, t reflect.Type) string {
+	text, _ := scalarText(n)
+	if c := choiceAt(path); c != nil {
+		return "one of " + strings.Join(c.words, ", ") + " is wanted" + c.didYouMean(text)
+	}
+	if share, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64); t.Kind() == reflect.Float64 && strings.HasSuffix(text, "%") && err == nil {
+		return "write " + strconv.FormatFloat(share/100, 'g', 6, 64)
+	}
+	return wanted(t) + " is wanted"
 }
 
 // wanted names what a field of this type takes.

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -79,8 +80,26 @@ func (s Scenario) Validate() error {
 type choice struct {
 	path  string
 	value func(*Scenario) *string // nil: the field is not set
-	words []string
-	later []string // words of later versions
+	words []string                // of the bond's options in the order of the numbers that the kernel has for them
+	later []string                // words of later versions
+}
+
+// choiceAt is the choice of the field at path, or nil.
+func choiceAt(path string) *choice {
+	i := slices.IndexFunc(choices, func(c choice) bool { return c.path == path })
+	if i < 0 {
+		return nil
+	}
+	return &choices[i]
+}
+
+// didYouMean is "; did you mean X?" or "": the word nearest to a text, or the one a number stands for in the bond's options
+// (bond_mode_tbl and its like, drivers/net/bonding/bond_options.c).
+func (c *choice) didYouMean(text string) string {
+	if i, err := strconv.Atoi(text); err == nil && i >= 0 && i < len(c.words) && strings.HasPrefix(c.path, "topology.bond.") {
+		return "; did you mean " + c.words[i] + "?"
+	}
+	return didYouMean(text, c.words)
 }
 
 var choices = []choice{
@@ -101,7 +120,7 @@ func choiceRule(s *Scenario) *problem {
 		case slices.Contains(c.later, *word):
 			return bad(c.path, "%q is not in this version; allowed: %s", *word, strings.Join(c.words, ", "))
 		default:
-			return bad(c.path, "%q is not allowed%s (allowed: %s)", *word, didYouMean(*word, c.words), strings.Join(c.words, ", "))
+			return bad(c.path, "%q is not allowed%s (allowed: %s)", *word, c.didYouMean(*word), strings.Join(c.words, ", "))
 		}
 	}
 	return nil
