@@ -140,7 +140,7 @@ func TestPredictText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/show/predict-layer2.shown.json", string(asJSON)+"\n")
+	golden(t, "testdata/show/predict-layer2.shown", string(asJSON)+"\n")
 	p, err = Predict(shown(twoPorts("balance-rr", "layer2")), "bond0", []Flow{{Destination: netip.MustParseAddr("ff0e::1"), Port: 7}})
 	if err != nil {
 		t.Fatal(err)

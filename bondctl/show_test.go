@@ -58,7 +58,7 @@ func TestShowOfRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/show/"+name+".shown.json", string(asJSON)+"\n")
+		golden(t, "testdata/show/"+name+".shown", string(asJSON)+"\n")
 		var back Show
 		if err := json.Unmarshal(asJSON, &back); err != nil {
 			t.Fatal(err)
