@@ -173,8 +173,14 @@ func (d *decoder) decodeSlice(n ast.Node, path string, v reflect.Value) *Error {
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
 	for i, value := range list.Values {
-		if err := d.decode(value, fmt.Sprintf("%s.%d", path, i), v.Index(i)); err != nil {
+		elem := fmt.Sprintf("%s.%d", path, i)
+		if err := d.decode(value, elem, v.Index(i)); err != nil {
 			return err
+		}
+		for _, name := range required(v.Type().Elem()) {
+			if _, given := d.places[elem+"."+name]; !given {
+				return d.errorf(value, elem, "%s is missing", name)
+			}
 		}
 	}
 	return nil

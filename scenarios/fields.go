@@ -18,6 +18,17 @@ func fieldNames(t reflect.Type) []string {
 	return names
 }
 
+// required are the names of the fields that an element of a list can't leave out, since no default is meant.
+func required(t reflect.Type) []string {
+	var names []string
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		if f := t.Field(i); f.Tag.Get("jsonschema") == "required" {
+			names = append(names, yamlName(f))
+		}
+	}
+	return names
+}
+
 // yamlName is a field's name in YAML, "" for one that is not part of it.
 func yamlName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")

@@ -34,7 +34,7 @@ var needs = []need{
 	{[]string{"slaves.qdisc.stuck"}, func(s *Scenario) string {
 		return when(s.Traffic.Burst.Packets == 0, "it is about senders that stop; set traffic.burst.packets")
 	}, []string{"traffic.burst.packets"}},
-	{[]string{"slaves.qdisc.stuck", "flows.mispredicted"}, func(s *Scenario) string {
+	{[]string{"slaves.qdisc.stuck", "flows.mispredicted", "ledger.remainder"}, func(s *Scenario) string {
 		return when(s.has("slave_down"), "the slaves that can send are not the same all the time, as there is a fault slave_down")
 	}, []string{"faults"}},
 	{[]string{"wire.crossed", "failover.lost"}, func(s *Scenario) string {

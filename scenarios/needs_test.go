@@ -37,6 +37,7 @@ func TestExpectationsThatCanNeverHold(t *testing.T) {
 		{"failover.lost < 1%", []string{down, "traffic.socket.gso=2"}, "gso"},
 		{"wire.lost == 0", []string{"traffic.socket.gso=2"}, "gso"},
 		{"ledger.remainder == 0", []string{"traffic.socket.gso=2"}, "gso"},
+		{"ledger.remainder == 0", []string{down}, "slave_down"},
 		{"slaves.qdisc.stuck == 0", nil, "set traffic.burst.packets"},
 		{"slaves.qdisc.stuck == 0", []string{"traffic.burst.packets=1"}, ""},
 		{"slaves.qdisc.stuck == 0", []string{"traffic.burst.packets=1", down}, "slave_down"},

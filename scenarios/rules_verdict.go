@@ -115,7 +115,9 @@ func (s *Scenario) brokenControl() *problem {
 	for _, path := range sortedKeys(s.Control) {
 		fields = append(fields, "control."+path, path)
 	}
-	return bad("control", "sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none").also(fields...)
+	var w yamlWriter
+	return bad("control", "%s sets only what the test arm has already, so the two can't differ; set something else, or write control: {} for none "+
+		"(on the command line: --set 'control={}')", w.flow(plainAny(s.Control))).also(fields...)
 }
 
 // controlOf is the entry of the control that sets a field.

@@ -144,7 +144,7 @@ type Runs struct {
 
 // Fault is something done to a run on purpose. At counts from the first send. Exactly one of the rest is set.
 type Fault struct {
-	At           Duration `yaml:"at" json:"at"`
+	At           Duration `yaml:"at" json:"at" jsonschema:"required"`
 	SlaveDown    *int     `yaml:"slave_down,omitempty" json:"slave_down,omitempty"`
 	SlaveUp      *int     `yaml:"slave_up,omitempty" json:"slave_up,omitempty"`
 	ReplaceQdisc *int     `yaml:"replace_qdisc,omitempty" json:"replace_qdisc,omitempty"`

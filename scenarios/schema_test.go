@@ -57,7 +57,7 @@ func TestSchemaTakesOurScenarios(t *testing.T) {
 		`{accept: [lost]}`, `{topology: {slaves: {queues: 0}}}`, `{topology: {bond: {primary: -1}}}`, `{traffic: {burst: {packet: 1}}}`,
 		`{traffic: {burst: {every: 50}}}`, `{traffic: {join: maybe}}`, `{traffic: {groups: ["2001:db8::1"]}}`, `{traffic: {senders: -1}}`,
 		`{traffic: {socket: {sndbuf_force: true}}}`, `{traffic: {socket: {max_pacing_rate: true}}}`, `{traffic: {socket: {gso: true}}}`,
-		`{offload: {tso: maybe}}`,
+		`{offload: {tso: maybe}}`, `{faults: [{slave_down: 0}]}`,
 	} {
 		var v any
 		if err := yaml.Unmarshal([]byte(c), &v); err != nil {
@@ -115,6 +115,11 @@ func misfit(s *jsonschema.Schema, v any, at string) string {
 		m, ok := v.(map[string]any)
 		if !ok {
 			return at + ": is no object"
+		}
+		for _, name := range s.Required {
+			if _, given := m[name]; !given {
+				return at + "." + name + ": is missing"
+			}
 		}
 		for name, value := range m {
 			var p *jsonschema.Schema
