@@ -12,7 +12,7 @@ import (
 var hashed = map[string]bool{"balance-xor": true, "802.3ad": true}
 
 // notes are findings that explain a run without making it BAD.
-func notes(f *facts, g []result.Guard, s *result.Spread) []result.Finding {
+func notes(f *facts, g []result.Guard, s *result.Spread, m metrics) []result.Finding {
 	var out []result.Finding
 	if how, yes := f.slaveChanged(); yes {
 		out = append(out, finding(result.SlaveDown, how))
@@ -25,6 +25,9 @@ func notes(f *facts, g []result.Guard, s *result.Spread) []result.Finding {
 	}
 	if one, yes := f.oneQueue(); yes {
 		out = append(out, one)
+	}
+	if order, yes := f.outOfOrder(m); yes {
+		out = append(out, order)
 	}
 	if n := f.requeues(); n > 0 {
 		out = append(out, finding(result.RingStops, fmt.Sprintf("requeues %d", n)))

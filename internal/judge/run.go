@@ -27,7 +27,7 @@ func Run(sc scenarios.Scenario, pf result.Preflight, rec result.Recording) resul
 	m := measured(f, l, b, o, spread)
 	j := result.RunJudgement{Valid: broken(g) == nil, Guards: g, Ledger: l, Oracle: o, Metrics: m.values, Expect: expect(sc.Expect, m), Spread: spread}
 	bad, cause, accepted := badFindings(f, o, b)
-	remarks := append(accepted, notes(f, g, spread)...)
+	remarks := append(accepted, notes(f, g, spread, m)...)
 
 	switch fell, left := failed(j.Expect), open(j.Expect, m); {
 	case !j.Valid:

@@ -21,6 +21,7 @@ const (
 	ExpectationsHold     = "expectations-hold" // GOOD where a scenario is about more than throttling
 	QueueMapping         = "queue-mapping"
 	OneQueue             = "one-queue"
+	OutOfOrder           = "out-of-order"
 	NotEvaluated         = "not-evaluated"                // an expectation whose metrics can't be had
 	TimestampsHideOrphan = "timestamping-hides-orphaning" // a warning, not a mechanism
 )
@@ -71,6 +72,8 @@ var Diagnoses = map[string]Diagnosis{
 		"The kernel reports a packet whose queue number does not fit its device: a queue that was picked for the bond was used on a slave."},
 	NotEvaluated: {"an expectation could not be evaluated",
 		"The scenario expects something of a figure that this run could not give, so the run cannot be GOOD."},
+	OutOfOrder: {"frames came out after a later one of their flow",
+		"A flow's packets may take several TX queues (XPS picks one by the CPU that sends) or, in balance-rr, several slaves, and overtake each other."},
 	OneQueue: {"all packets of a slave are on one TX queue",
 		"A slave has several TX queues, and every packet of several flows went through one of them; the others do nothing."},
 }
