@@ -61,7 +61,7 @@ var Metrics = []Metric{
 	{Name: "rate.line", Unit: "bit/s", Doc: "The line rate of the slaves that carry traffic, counted in the same way."},
 	{Name: "rate.offered", Unit: "bit/s", Doc: "What the senders tried to send after the warm-up, counted in the same way."},
 
-	{Name: "ledger.remainder", Unit: "packets", Doc: "What the ledger can't account for: the absolute remainders of its hops, added up. Absent with GSO, and when a slave changed its state."},
+	{Name: "ledger.remainder", Unit: "packets", Doc: "What the ledger can't account for: the absolute remainders of its hops, added up. Absent with GSO, when a slave changed its state, and when a qdisc was replaced."},
 	{Name: "drain.quiet", Bool: true, Doc: "True when queues and sockets were empty within 5 s after the last send."},
 	{Name: "drain.ms", Unit: "ms", Doc: "How long that took."},
 }

@@ -28,7 +28,7 @@ var needs = []need{
 	{[]string{"failover.back"}, func(s *Scenario) string {
 		return when(!s.setsUpAgain(), "it needs a slave_down, a later slave_up of the same slave, and more than %s after that, as in faults: [{at: 1s, slave_down: 0}, {at: 2s, slave_up: 0}]", settle)
 	}, []string{"faults", "traffic.duration"}},
-	{[]string{"failover.lost"}, func(s *Scenario) string {
+	{[]string{"failover.lost", "ledger.remainder"}, func(s *Scenario) string {
 		return when(s.has("replace_qdisc"), "the counts of a qdisc that is replaced are gone, and there is a fault replace_qdisc")
 	}, []string{"faults"}},
 	{[]string{"slaves.qdisc.stuck"}, func(s *Scenario) string {

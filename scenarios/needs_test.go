@@ -38,6 +38,7 @@ func TestExpectationsThatCanNeverHold(t *testing.T) {
 		{"wire.lost == 0", []string{"traffic.socket.gso=2"}, "gso"},
 		{"ledger.remainder == 0", []string{"traffic.socket.gso=2"}, "gso"},
 		{"ledger.remainder == 0", []string{down}, "slave_down"},
+		{"ledger.remainder == 0", []string{"faults=[{at: 1s, replace_qdisc: 0}]"}, "replace_qdisc"},
 		{"slaves.qdisc.stuck == 0", nil, "set traffic.burst.packets"},
 		{"slaves.qdisc.stuck == 0", []string{"traffic.burst.packets=1"}, ""},
 		{"slaves.qdisc.stuck == 0", []string{"traffic.burst.packets=1", down}, "slave_down"},

@@ -68,6 +68,9 @@ func parseYAML(file, prefix string, src []byte) (ast.Node, *decoder, error) {
 		return nil, nil, d.errorf(tree.Docs[1].Body, "", "a second document begins here; a file holds one scenario")
 	}
 	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
+		if prefix == "" {
+			return nil, nil, whole("holds nothing but blanks and comments; write at least one field, such as summary: a test, or begin with what bondrepro show bond-multicast-tx prints")
+		}
 		return nil, nil, whole("holds no value")
 	}
 	return tree.Docs[0].Body, d, nil
@@ -96,7 +99,10 @@ func (d *decoder) syntaxError(err error) *Error {
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
 		return &Error{File: d.file, Message: "is not YAML: " + firstLine(err.Error())}
 	}
-	message := strings.ReplaceAll(firstLine(syntax.GetMessage()), "'\t'", "tab")
+	message := firstLine(syntax.GetMessage())
+	if strings.Contains(message, `'	'`) {
+		message = "a tab stands here; use spaces to indent"
+	}
 	return d.errorf(ast.String(syntax.GetToken()), "", "is not YAML: %s", message)
 }
 

@@ -62,7 +62,8 @@ var topologyRules = []rule{
 			case d.value.D()%time.Millisecond != 0:
 				return bad("topology.bond."+d.name, "%s is no whole number of milliseconds, which is what the kernel counts in", d.value)
 			case *d.value%*b.Miimon != 0:
-				return bad("topology.bond."+d.name, "%s is no multiple of miimon (%s); the kernel would round it down", d.value, b.Miimon).also("topology.bond.miimon")
+				return bad("topology.bond."+d.name, "%s is no multiple of miimon (%s); the kernel would round it down; write %s or %s", d.value, b.Miimon,
+					*d.value-*d.value%*b.Miimon, *d.value-*d.value%*b.Miimon+*b.Miimon).also("topology.bond.miimon")
 			}
 		}
 		return nil
