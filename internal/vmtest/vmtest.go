@@ -4,9 +4,9 @@ package vmtest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
-
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +28,10 @@ const Kernel = "deb:linux-image-cloud-amd64"
 const inGuest = "BONDREPRO_IN_GUEST"
 
 const (
-	limit = 9 * time.Minute
+	// patience is how long the tests in a guest may take unless Guest.Patience says otherwise: several times what they do.
+	patience = 4 * time.Minute
+	// bootTime comes on top of it.
+	bootTime = time.Minute
 	// initPath is where the test binary lies in the guest.
 	initPath = "/init"
 )
@@ -53,34 +56,55 @@ type Guest struct {
 	CPUs    int               // 0: as vm.Config
 	Queues  int               // of each NIC, as vm.Config
 	Swap    map[string]string // module name: a file that is loaded instead of the kernel's
+
+	Patience time.Duration // how long the tests may take; 0: four minutes
 }
 
 // Run boots the guest and runs the tests of this binary whose names match the pattern there. Their output goes
 // to t's log; one that fails there, or a pattern that matches none, fails t.
+//
+// Tests that do not end are run once more, in a new guest: under TCG a processor of a guest was seen to stand still in the
+// kernel, once in some hundred boots. A test of ours that hangs does so again.
 func (g Guest) Run(t *testing.T, pattern string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("boots a guest: left out by -short")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	m := g.boot(ctx, t)
-	defer m.Close()
-	var out strings.Builder
-	code, err := m.Exec(ctx, guestproto.Exec{
-		Path: initPath,
-		Args: []string{"-test.run", pattern, "-test.v", "-test.count=1", "-test.timeout=8m"},
-		Env:  append([]string{inGuest + "=1", "PATH=/bin", "HOME=/tmp"}, g.Env...),
-	}, &out)
-	relay(t, out.String())
+	output, code, err := g.once(t, pattern)
+	if err != nil && errors.Is(err, context.DeadlineExceeded) || strings.Contains(output, timedOut) {
+		relay(t, output)
+		t.Log("the tests in the guest did not end: once more")
+		output, code, err = g.once(t, pattern)
+	}
+	relay(t, output)
 	switch {
 	case err != nil:
 		t.Fatalf("the tests in the guest: %v", err)
 	case code != 0:
 		t.Fatalf("the tests in the guest ended with exit code %d", code)
-	case !strings.Contains(out.String(), "--- PASS"):
+	case !strings.Contains(output, "--- PASS"):
 		t.Fatalf("no test of the guest passed: does %q match none?", pattern)
 	}
+}
+
+// timedOut is what package testing says of tests that took too long.
+const timedOut = "panic: test timed out after"
+
+// once boots and runs the tests.
+func (g Guest) once(t *testing.T, pattern string) (output string, code int, err error) {
+	t.Helper()
+	limit := cmp.Or(g.Patience, patience)
+	ctx, cancel := context.WithTimeout(context.Background(), limit+bootTime)
+	defer cancel()
+	m := g.boot(ctx, t)
+	defer m.Close()
+	var out strings.Builder
+	code, err = m.Exec(ctx, guestproto.Exec{
+		Path: initPath,
+		Args: []string{"-test.run", pattern, "-test.v", "-test.count=1", "-test.timeout=" + limit.String()},
+		Env:  append([]string{inGuest + "=1", "PATH=/bin", "HOME=/tmp"}, g.Env...),
+	}, &out)
+	return out.String(), code, err
 }
 
 func (g Guest) boot(ctx context.Context, t *testing.T) *vm.Machine {
