@@ -56,8 +56,6 @@ var kernelCases = []kernelCase{
 	{name: "stock, 1 sender", soak: 20, exit: 0, verdict: result.Good, says: `GOOD: `,
 		kernel: func(*testing.T) []string { return []string{"--kernel", "deb:linux-image-cloud-amd64"} },
 		check:  all(noDrops, charged, balanced, controlDrops)},
-	{name: "stock, 8 senders", soak: 20, args: set("traffic.senders=8"), exit: 0, verdict: result.Good, says: `GOOD: `,
-		check: all(noDrops, charged, balanced, controlDrops)},
 	{name: "orphaning", soak: 20, mutant: "orphan", exit: 1, verdict: result.Bad, cause: kernel,
 		code: "back-pressure-lost", says: `(?i)back-pressure (is )?lost`, check: all(drops, orphaned)},
 	{name: "orphaning every second packet", soak: 20, mutant: "orphan-half", exit: 1, verdict: result.Bad, cause: kernel,

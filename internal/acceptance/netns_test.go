@@ -80,7 +80,7 @@ func (netnsKernel) rounds() string {
 	if soakReport != "" {
 		return "100"
 	}
-	return "20"
+	return "10"
 }
 
 // users are who runs the command inside the guest: root, and somebody without any right.

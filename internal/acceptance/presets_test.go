@@ -17,7 +17,7 @@ type preset struct {
 }
 
 var presets = []preset{
-	{"bond-multicast-tx-8", "orphan", "back-pressure-lost", `(?i)back-pressure (is )?lost`, all(noDrops, charged, controlDrops)},
+	{"bond-multicast-tx-8", "orphan", "back-pressure-lost", `(?i)back-pressure (is )?lost`, all(noDrops, charged, balanced, controlDrops)},
 	{"bond-broadcast", "orphan", "drops-unpredicted", `BAD \(kernel\)`, noDrops},
 	{"bond-hash-spread", "hash-one", "expectation-failed", `slaves\.used`, noDrops},
 	{"bond-failover", "mute", "expectation-failed", `failover\.arp`, heard(result.EventLinkDown, result.EventLinkUp)},
