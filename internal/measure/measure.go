@@ -82,10 +82,14 @@ func (p *place) path() *path {
 }
 
 // ProbeTopology builds the job's topology, finds what one packet is charged to its socket, and takes the
-// topology down again. The lines must be stopped, or packets leave before their charge can be read.
+// topology down again. The lines must be stopped, or packets leave before their charge can be read. LACP can't agree
+// over stopped lines, and what is sent straight out of a slave does not need it: a partner is left out.
 func ProbeTopology(ctx context.Context, job Job) (probe Probe, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if len(job.Partner) > 0 {
+		job.Partner, job.Scenario.Topology.Bond.MinLinks = nil, nil
+	}
 	p, err := up(ctx, job)
 	if err != nil {
 		return Probe{}, err

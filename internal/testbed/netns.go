@@ -102,12 +102,8 @@ func (t *private) Partner() []string { return t.place.Partner() }
 
 func (t *private) Lacks(module string) bool { return slices.Contains(t.lacks, module) }
 
-// Probe builds the job's topology on lines that stand still. The partner is left out: what is sent straight out of a
-// slave does not need it, and it takes seconds to agree with.
+// Probe builds the job's topology on lines that stand still.
 func (t *private) Probe(ctx context.Context, job measure.Job) (probe measure.Probe, err error) {
-	if len(job.Partner) > 0 {
-		job.Partner, job.Scenario.Topology.Bond.MinLinks = nil, nil
-	}
 	err = t.within(ctx, measure.KindProbe, job, func(ctx context.Context) (err error) {
 		probe, err = t.place.Probe(ctx, job)
 		return err

@@ -221,12 +221,8 @@ func (g *guestVM) rates(slaves []float64) []float64 {
 
 func (g *guestVM) Lacks(module string) bool { return slices.Contains(g.lacks, module) }
 
-// Probe stops every slave's line for as long as it takes, so that nothing leaves before its charge was read. LACP can't
-// agree over stopped lines, and what is sent straight out of a slave does not need it: the partner is left out.
+// Probe stops every slave's line for as long as it takes, so that nothing leaves before its charge was read.
 func (g *guestVM) Probe(ctx context.Context, job measure.Job) (measure.Probe, error) {
-	if len(job.Partner) > 0 {
-		job.Partner, job.Scenario.Topology.Bond.MinLinks = nil, nil
-	}
 	w := g.machine.Wire()
 	w.SetRates(g.rates(make([]float64, g.nics)))
 	var probe measure.Probe
