@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 
 	"golang.org/x/sys/unix"
 
@@ -23,17 +24,29 @@ func join(t scenarios.Traffic, ifindex int) (members, error) {
 	if err != nil {
 		return nil, err
 	}
-	var m members
-	held := 0 // by the last socket
-	for i := 0; i < len(to); {
-		if held == 0 {
-			fd, err := unix.Socket(f.domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
-			if err != nil {
-				return m, &OptionError{Field: "traffic.join", Option: "socket", Value: fmt.Sprintf("a socket for group %d of %d", i+1, len(to)), Err: err}
-			}
-			m = append(m, fd)
+	return enter(f, "traffic.join", to, ifindex, func(group int) (int, error) {
+		fd, err := unix.Socket(f.domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
+		if err != nil {
+			return -1, &OptionError{Field: "traffic.join", Option: "socket", Value: fmt.Sprintf("a socket for group %d of %d", group+1, len(to)), Err: err}
 		}
-		err := f.packetConn(m[len(m)-1]).JoinGroup(&net.Interface{Index: ifindex}, net.UDPAddrFromAddrPort(to[i]))
+		return fd, nil
+	})
+}
+
+// enter makes sockets members of the groups on an interface; open makes another one, for the groups from this one on,
+// when the last is full. A membership that is refused is an *OptionError of the field. The sockets are returned with an
+// error, too.
+func enter(f *family, field string, groups []netip.AddrPort, ifindex int, open func(group int) (fd int, err error)) (fds []int, err error) {
+	held := 0 // by the last socket
+	for i := 0; i < len(groups); {
+		if held == 0 {
+			fd, err := open(i)
+			if err != nil {
+				return fds, err
+			}
+			fds = append(fds, fd)
+		}
+		err := f.packetConn(fds[len(fds)-1]).JoinGroup(&net.Interface{Index: ifindex}, net.UDPAddrFromAddrPort(groups[i]))
 		switch {
 		case err == nil:
 			held++
@@ -41,14 +54,14 @@ func join(t scenarios.Traffic, ifindex int) (members, error) {
 		case held > 0 && isFull(err):
 			held = 0
 		default:
-			refused := &OptionError{Field: "traffic.join", Option: f.joinName, Value: fmt.Sprintf("%s on interface %d", to[i].Addr(), ifindex), Err: err}
+			refused := &OptionError{Field: field, Option: f.joinName, Value: fmt.Sprintf("%s on interface %d", groups[i].Addr(), ifindex), Err: err}
 			if isFull(err) {
 				refused.Why = "a socket can't have one membership: " + f.joinLimit + " bound them"
 			}
-			return m, refused
+			return fds, refused
 		}
 	}
-	return m, nil
+	return fds, nil
 }
 
 // isFull tells that a socket takes no more memberships: ENOBUFS of IPv4, ENOMEM of IPv6 (ipv6_sock_mc_join).

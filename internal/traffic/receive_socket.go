@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"unsafe"
@@ -78,27 +77,7 @@ func openMembers(t scenarios.Traffic, ifindex, buffer int) (fds []int, err error
 	if err != nil {
 		return nil, err
 	}
-	held := 0 // groups, by the last socket
-	for i := 0; i < len(to); {
-		if held == 0 {
-			fd, err := openMember(f, t.Port, ifindex, buffer)
-			if err != nil {
-				return fds, err
-			}
-			fds = append(fds, fd)
-		}
-		err := f.packetConn(fds[len(fds)-1]).JoinGroup(&net.Interface{Index: ifindex}, net.UDPAddrFromAddrPort(to[i]))
-		switch {
-		case err == nil:
-			held++
-			i++
-		case held > 0 && isFull(err):
-			held = 0
-		default:
-			return fds, &OptionError{Field: "traffic.groups", Option: f.joinName, Value: fmt.Sprintf("%s on interface %d", to[i].Addr(), ifindex), Err: err}
-		}
-	}
-	return fds, nil
+	return enter(f, "traffic.groups", to, ifindex, func(int) (int, error) { return openMember(f, t.Port, ifindex, buffer) })
 }
 
 // openMember opens a UDP socket that hears the port on one interface.
