@@ -31,7 +31,8 @@ const (
 	etherVLAN = 0x8100
 	etherQinQ = 0x88a8
 	etherIPv6 = 0x86dd
-	etherSlow = 0x8809
+	// EtherSlow is that of the slow protocols, LACP and its markers among them (IEEE 802.3 annex 57A).
+	EtherSlow = 0x8809
 )
 
 const (
@@ -48,7 +49,7 @@ const (
 	protoICMPv6 = 58
 )
 
-var etherKinds = map[uint16]Kind{etherARP: ARP, etherSlow: LACP}
+var etherKinds = map[uint16]Kind{etherARP: ARP, EtherSlow: LACP}
 
 var ipv4Kinds = map[byte]Kind{1: ICMP, 2: IGMP}
 

@@ -3,16 +3,14 @@ package vm
 import (
 	"encoding/binary"
 	"fmt"
-)
 
-// etherSlow is the Ethertype of the slow protocols, LACP and its markers among them (IEEE 802.3 annex 57A; ETH_P_SLOW
-// of if_ether.h).
-const etherSlow = 0x8809
+	"bondrepro/internal/stamp"
+)
 
 // slow tells whether a frame is of the slow protocols. They are never tagged.
 func slow(frame []byte) bool {
 	const at = 12
-	return len(frame) >= at+2 && binary.BigEndian.Uint16(frame[at:]) == etherSlow
+	return len(frame) >= at+2 && binary.BigEndian.Uint16(frame[at:]) == stamp.EtherSlow
 }
 
 // checkCables refuses a NIC that is not there or is cabled twice.
