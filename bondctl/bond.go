@@ -33,6 +33,8 @@ type Spec struct {
 	Bare bool
 	// Partnered waits until LACP has put every slave to use (802.3ad with a partner).
 	Partnered bool
+	// VLAN is the 802.1Q id of a VLAN interface on the bond, which has the address then; 0: none.
+	VLAN int
 }
 
 // Leaves are the qdiscs of the slaves' TX queues, one a slave.
@@ -50,6 +52,7 @@ func (s Spec) Leaves() []Leaf {
 // State is what the kernel says was built.
 type State struct {
 	Ifindex int
+	Egress  int // ifindex of the interface to send from: the bond, or the VLAN on it
 	MAC     string
 	MTU     int
 	Options map[string]string
@@ -116,7 +119,7 @@ func (c *Client) up(ctx context.Context, spec Spec) (*State, error) {
 	if err := c.nl.LinkSetMTU(bond, spec.MTU); err != nil {
 		return nil, failed(fmt.Sprintf("ip link set mtu %d", spec.MTU), spec.Name, err)
 	}
-	state := &State{Ifindex: index, Options: options}
+	state := &State{Ifindex: index, Egress: index, Options: options}
 	for i, name := range spec.Slaves {
 		slave, err := c.enslave(spec, bond, i)
 		if err != nil {

@@ -22,12 +22,12 @@ var everyone = []string{
 // arrows are the rooms and what else each may import. Arrows point down only.
 var arrows = map[string][]string{
 	"cmd/bondctl":   {"bondctl", "internal/exitcode"},
-	"cmd/bondrepro": {"internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/netns", "internal/progress", "internal/report", "reproducer"},
+	"cmd/bondrepro": {"internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/netns", "internal/progress", "internal/report", "internal/traffic", "bondctl", "reproducer"},
 	"cmd/qdiscstat": {"internal/exitcode", "qdiscstat"},
 
 	"reproducer":         {"internal/judge", "internal/measure", "internal/testbed"},
-	"internal/doctor":    {"internal/kernel", "internal/netns", "internal/vm"},
-	"internal/testbed":   {"internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
+	"internal/doctor":    {"internal/kernel", "internal/netns", "internal/ports", "internal/vm"},
+	"internal/testbed":   {"bondctl", "internal/ports", "internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
 	"internal/guest":     {"internal/guestproto", "internal/measure"},
 	"internal/netns":     {"internal/exitcode", "internal/measure", "internal/stamp", "internal/traffic"},
 	"internal/vm":        {"internal/arrivals", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/stamp"},
@@ -39,7 +39,10 @@ var arrows = map[string][]string{
 	"internal/vmtest":    {"internal/guest", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/vm"},
 	"internal/kernel":    {},
 	"internal/report":    {},
-	"bondctl":            {"internal/xmithash"},
+	"bondctl":            {"internal/ifstate", "internal/xmithash"},
+	"internal/ifstate":   {"internal/qdisctree"},
+	"internal/qdisctree": {},
+	"internal/ports":     {},
 	"qdiscstat":          {},
 	"reproducer/result":  {},
 	"scenarios":          {},
