@@ -42,12 +42,16 @@ const maxMS = float64(math.MaxInt32) * float64(time.Millisecond)
 // maxSlaves is the most that a bond here has.
 const maxSlaves = 8
 
+// maxVLAN is the greatest id of a VLAN: 4095 is reserved (IEEE 802.1Q; vlan_dev_ioctl and vlan_validate, net/8021q).
+const maxVLAN = 4094
+
 var ranges = []bounds{
 	{"topology.slaves.count", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.Count) }), 1, maxSlaves, number, ""},
 	{"topology.slaves.txqueuelen", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.TxQueueLen) }), 1, 1e6, number,
 		"a queue of 0 packets drops whatever is sent"},
 	{"topology.slaves.queues", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.Queues) }), 1, 16, number, ""},
 	{"topology.mtu", always(func(s *Scenario) float64 { return float64(s.Topology.MTU) }), 68, 65535, number, ""},
+	{"topology.vlan", always(func(s *Scenario) float64 { return float64(s.Topology.VLAN) }), 0, maxVLAN, number, "0 is no VLAN"},
 	{"topology.bond.updelay", sometimes(func(s *Scenario) *Duration { return s.Topology.Bond.Updelay }), 0, maxMS, duration, ""},
 	{"topology.bond.downdelay", sometimes(func(s *Scenario) *Duration { return s.Topology.Bond.Downdelay }), 0, maxMS, duration, ""},
 	{"topology.bond.resend_igmp", sometimes(func(s *Scenario) *int { return s.Topology.Bond.ResendIGMP }), 0, 255, number, ""},

@@ -51,7 +51,8 @@ const (
 type Topology struct {
 	Bond   Bond   `yaml:"bond" json:"bond"`
 	Slaves Slaves `yaml:"slaves" json:"slaves"`
-	MTU    int    `yaml:"mtu" json:"mtu"` // bytes
+	MTU    int    `yaml:"mtu" json:"mtu"`   // bytes; a VLAN's tag is no part of it
+	VLAN   int    `yaml:"vlan" json:"vlan"` // 802.1Q id of an interface on the bond that the senders send from; 0: none
 }
 
 // Bond names its options as iproute2 and the kernel do (Documentation/networking/bonding.rst). A nil option

@@ -54,7 +54,7 @@ func TestSchemaTakesOurScenarios(t *testing.T) {
 		`{traffic: {sendrs: 1}}`, `{traffic: {senders: 0}}`, `{traffic: {senders: many}}`, `{topology: {bond: {mode: broadcats}}}`,
 		`{topology: {slaves: {line_rate: fast}}}`, `{traffic: {rate: 9}}`, `{traffic: {groups: []}}`, `{traffic: {duration: long}}`,
 		`{traffic: {socket: {sndbuf: big}}}`, `{traffic: {socket: {zerocopy: maybe}}}`, `{faults: [{at: 1s, slave_dwn: 0}]}`,
-		`{accept: [lost]}`, `{topology: {slaves: {queues: 0}}}`, `{topology: {bond: {primary: -1}}}`, `{traffic: {burst: {packet: 1}}}`,
+		`{accept: [lost]}`, `{topology: {slaves: {queues: 0}}}`, `{topology: {vlan: 4095}}`, `{topology: {vlan: off}}`, `{topology: {bond: {primary: -1}}}`, `{traffic: {burst: {packet: 1}}}`,
 		`{traffic: {burst: {every: 50}}}`, `{traffic: {join: maybe}}`, `{traffic: {groups: ["2001:db8::1"]}}`, `{traffic: {senders: -1}}`,
 		`{traffic: {socket: {sndbuf_force: true}}}`, `{traffic: {socket: {max_pacing_rate: true}}}`, `{traffic: {socket: {gso: true}}}`,
 		`{offload: {tso: maybe}}`, `{faults: [{slave_down: 0}]}`,
