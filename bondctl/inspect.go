@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -19,11 +20,13 @@ type Interface struct {
 	Kind       string // "bond", "veth", …; "" for most NICs
 	Master     string // "" for none
 	Up         bool   // administratively
-	MTU        int    // bytes
-	TxQueueLen int    // packets
-	Queues     int    // TX queues
+	MAC        net.HardwareAddr
+	MTU        int // bytes
+	TxQueueLen int // packets
+	Queues     int // TX queues
 	// Qdisc is the kind that each TX queue has. Where they differ, or one qdisc serves several queues, it says so.
 	Qdisc     string
+	Rooted    bool // its root qdisc was installed: a default one has no handle
 	Addresses []netip.Prefix
 	Bond      map[string]string // options of a bond
 	Slave     map[string]string // options of a bond's slave
@@ -135,7 +138,7 @@ func parseLink(m []byte) (name string, i Interface, master int, err error) {
 	}
 	i = Interface{
 		Index: int(msg.Index), Up: msg.Flags&unix.IFF_UP != 0, raw: attrs[unix.IFLA_LINKINFO],
-		MTU: number(unix.IFLA_MTU), TxQueueLen: number(unix.IFLA_TXQLEN), Queues: number(unix.IFLA_NUM_TX_QUEUES),
+		MAC: net.HardwareAddr(attrs[unix.IFLA_ADDRESS]), MTU: number(unix.IFLA_MTU), TxQueueLen: number(unix.IFLA_TXQLEN), Queues: number(unix.IFLA_NUM_TX_QUEUES),
 	}
 	return nl.BytesToString(attrs[unix.IFLA_IFNAME]), i, number(unix.IFLA_MASTER), nil
 }
@@ -171,6 +174,7 @@ func (c *Client) readQdiscs(all Interfaces) error {
 	}
 	for name, i := range all {
 		i.Qdisc = perQueue(of[i.Index], i.Queues)
+		i.Rooted = slices.ContainsFunc(of[i.Index], func(q queueQdisc) bool { return q.parent == netlink.HANDLE_ROOT && q.handle != 0 })
 		all[name] = i
 	}
 	return nil

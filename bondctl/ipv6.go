@@ -1,51 +1,62 @@
 package bondctl
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 )
 
 func (s Spec) isIPv6() bool { return s.Address != nil && s.Address.IP.To4() == nil }
 
-// addressSlave gives a slave an IPv6 address of its own, the bond's plus its number and one: without one nothing can be
-// sent straight out of it.
-func (c *Client) addressSlave(slave netlink.Link, index int, bond *net.IPNet) error {
-	name := slave.Attrs().Name
-	if err := enableIPv6(name); err != nil {
-		return err
-	}
+// slaveAddress is a slave's own IPv6 address, the bond's plus its number and one: without one nothing can be sent
+// straight out of it.
+func slaveAddress(bond *net.IPNet, slave int) netip.Prefix {
 	ip := slices.Clone(bond.IP)
-	ip[len(ip)-1] += byte(index + 1)
-	addr := &netlink.Addr{IPNet: &net.IPNet{IP: ip, Mask: bond.Mask}, Flags: unix.IFA_F_NODAD}
-	return failed("ip addr replace "+addr.IPNet.String(), name, c.nl.AddrReplace(slave, addr))
+	ip[len(ip)-1] += byte(slave + 1)
+	return prefixOf(&net.IPNet{IP: ip, Mask: bond.Mask})
 }
 
-// ipv6Sysctls turn IPv6 on for one interface and keep it as quiet as can be: no link-local address, which is looked
-// for on the link, and no word to or from routers (Documentation/networking/ip-sysctl.rst).
-var ipv6Sysctls = []struct{ name, value string }{
-	{"addr_gen_mode", "1"}, {"accept_ra", "0"}, {"router_solicitations", "0"}, {"dad_transmits", "0"}, {"disable_ipv6", "0"},
+// enableIPv6 turns IPv6 on for one interface and keeps it as quiet as can be: no link-local address, which is looked for
+// on the link, and no word to or from routers (Documentation/networking/ip-sysctl.rst).
+func enableIPv6(device string) []Step {
+	return []Step{
+		setIPv6{device, "addr_gen_mode", "1", false}, setIPv6{device, "accept_ra", "0", false},
+		setIPv6{device, "router_solicitations", "0", false}, setIPv6{device, "dad_transmits", "0", false},
+		setIPv6{device, "disable_ipv6", "0", false},
+	}
 }
 
-// enableIPv6 turns IPv6 on for an interface of the calling thread's namespace.
-func enableIPv6(name string) error {
-	for _, s := range ipv6Sysctls {
-		path := fmt.Sprintf("/proc/sys/net/ipv6/conf/%s/%s", name, s.name)
-		now, err := os.ReadFile(path)
-		if err == nil && strings.TrimSpace(string(now)) != s.value { // /proc/sys is read-only in many containers
-			err = os.WriteFile(path, []byte(s.value), 0)
-		}
-		if os.IsNotExist(err) {
-			return &UnsupportedError{What: "IPv6", Err: err}
-		}
-		if err != nil {
-			return fmt.Errorf("sysctl net.ipv6.conf.%s.%s=%s: %w", name, s.name, s.value, err)
-		}
+// disableIPv6 turns it off, where the kernel has it.
+func disableIPv6(device string) Step { return setIPv6{device, "disable_ipv6", "1", true} }
+
+// setIPv6 sets a sysctl below net.ipv6.conf of an interface of the calling thread's namespace, unless it is so already:
+// /proc/sys is read-only in many containers.
+type setIPv6 struct {
+	device, name, value string
+	optional            bool // a kernel without IPv6 is as good
+}
+
+func (s setIPv6) Command() []string {
+	return []string{"sysctl", fmt.Sprintf("net/ipv6/conf/%s/%s=%s", s.device, s.name, s.value)}
+}
+
+func (s setIPv6) run(context.Context, *Client) error {
+	path := fmt.Sprintf("/proc/sys/net/ipv6/conf/%s/%s", s.device, s.name)
+	now, err := os.ReadFile(path)
+	if err == nil && strings.TrimSpace(string(now)) != s.value {
+		err = os.WriteFile(path, []byte(s.value), 0)
+	}
+	switch {
+	case os.IsNotExist(err) && s.optional:
+		return nil
+	case os.IsNotExist(err):
+		return &UnsupportedError{What: "IPv6", Err: err}
+	case err != nil:
+		return fmt.Errorf("%s: %w", strings.Join(s.Command(), " "), err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package bondctl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -29,62 +30,86 @@ const (
 	tbfLeast = 2 * 65536
 	// tbfLongest is the most that a burst may last (tbf_change: ~0U ns).
 	tbfLongest = math.MaxUint32 * time.Nanosecond
+	// psched is the kernel's tick for such times, ns (PSCHED_SHIFT 6, include/net/pkt_sched.h).
+	psched = 64
 	// tbfSlowest is the slowest line, bits/s, whose burst holds the largest frame.
 	tbfSlowest = 65536 * 8 / 4.29
 )
 
-// ReplaceQdisc installs the leaf anew as the root qdisc of an interface with one TX queue, or on every child of
-// mq of one with several. It is `tc qdisc del dev DEV root; tc qdisc add dev DEV root KIND`: a mere replace
-// by the same kind keeps the old qdisc and its counters (net/sched/sch_api.c, tc_modify_qdisc).
+// ReplaceQdisc installs the leaf anew as the root qdisc of an interface with one TX queue, or on every child of mq of
+// one with several.
 func (c *Client) ReplaceQdisc(ifindex, queues int, leaf Leaf) error {
-	root := &netlink.GenericQdisc{QdiscAttrs: netlink.QdiscAttrs{LinkIndex: ifindex, Parent: netlink.HANDLE_ROOT}}
-	// The default qdisc can't be deleted (ENOENT, EINVAL) and needn't be.
-	if err := c.nl.QdiscDel(root); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EINVAL) {
-		return failed("tc qdisc del root", c.nameOf(ifindex), err)
-	}
-	if queues <= 1 {
-		return c.addLeaf(ifindex, 0, netlink.HANDLE_ROOT, leaf)
-	}
-	if err := c.replace(ifindex, netlink.HANDLE_ROOT, mqHandle, "mq"); err != nil {
+	steps, err := qdiscSteps(c.nameOf(ifindex), Interface{Queues: queues, Rooted: true}, leaf)
+	if err != nil {
 		return err
 	}
-	leaf.LineRate /= float64(queues)
-	for q := range queues {
-		if err := c.addLeaf(ifindex, q, mqHandle|uint32(q+1), leaf); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.do(context.Background(), steps...)
 }
 
-// addLeaf installs the qdisc of one TX queue.
-func (c *Client) addLeaf(ifindex, queue int, parent uint32, leaf Leaf) error {
+// qdiscSteps give each TX queue of an interface its leaf anew: a mere replace by the same kind keeps the old qdisc, its
+// counters and its size (net/sched/sch_api.c, tc_modify_qdisc).
+func qdiscSteps(name string, there Interface, leaf Leaf) (steps []Step, err error) {
+	if there.Rooted {
+		steps = append(steps, deleteRoot{name})
+	}
+	if there.Queues <= 1 || leaf.Kind == "noqueue" {
+		return leafSteps(steps, name, 0, netlink.HANDLE_ROOT, leaf)
+	}
+	steps = append(steps, replaceQdisc{name, netlink.HANDLE_ROOT, mqHandle, "mq"})
+	leaf.LineRate /= float64(there.Queues)
+	for q := range there.Queues {
+		if steps, err = leafSteps(steps, name, q, mqHandle|uint32(q+1), leaf); err != nil {
+			return nil, err
+		}
+	}
+	return steps, nil
+}
+
+// leafSteps append the qdisc of one TX queue.
+func leafSteps(steps []Step, name string, queue int, parent uint32, leaf Leaf) ([]Step, error) {
 	if leaf.LineRate == 0 {
-		return c.replace(ifindex, parent, 0, leaf.Kind)
+		return append(steps, replaceQdisc{name, parent, 0, leaf.Kind}), nil
 	}
 	if leaf.LineRate < tbfSlowest {
-		return &LineRateError{Interface: c.nameOf(ifindex), Rate: leaf.LineRate}
+		return nil, &LineRateError{Interface: name, Rate: leaf.LineRate}
 	}
 	handle := tbfHandle + uint32(queue)<<16
-	tbf := &netlink.Tbf{
-		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: ifindex, Parent: parent, Handle: handle},
+	return append(steps, shape{name, parent, handle, leaf}, replaceQdisc{name, handle | 1, 0, leaf.Kind}), nil
+}
+
+// shape makes a line with tbf.
+type shape struct {
+	name           string
+	parent, handle uint32
+	leaf           Leaf
+}
+
+func (s shape) Command() []string {
+	words := replaceQdisc{s.name, s.parent, s.handle, "tbf"}.Command()
+	burst := s.leaf.LineRate / 8 * float64(tbfBuffer(s.leaf)) * psched / 1e9
+	return append(words, "rate", fmt.Sprintf("%.0fbit", s.leaf.LineRate), "burst", fmt.Sprintf("%.0f", burst), "limit", "0")
+}
+
+func (s shape) run(_ context.Context, c *Client) error {
+	index, err := c.indexOf(s.name)
+	if err != nil {
+		return err
+	}
+	err = c.nl.QdiscReplace(&netlink.Tbf{
+		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: index, Parent: s.parent, Handle: s.handle},
 		// Limit 0: tbf makes no bfifo of its own. It must not be changed later: before Linux 5.15 a change with a
 		// pfifo_fast as its child ends in a NULL pointer (net/sched/sch_fifo.c, fifo_set_limit).
-		Rate: uint64(leaf.LineRate / 8), Buffer: tbfBuffer(leaf),
-	}
-	err := c.nl.QdiscReplace(tbf)
+		Rate: uint64(s.leaf.LineRate / 8), Buffer: tbfBuffer(s.leaf),
+	})
 	if errors.Is(err, unix.ENOENT) {
 		return &UnsupportedError{What: "tbf", Err: err}
 	}
-	if err != nil {
-		return failed(fmt.Sprintf("tc qdisc replace tbf rate %.0fbit", leaf.LineRate), c.nameOf(ifindex), err)
-	}
-	return c.replace(ifindex, handle|1, 0, leaf.Kind)
+	return failed(fmt.Sprintf("tc qdisc replace tbf rate %.0fbit", s.leaf.LineRate), s.name, err)
 }
 
-// tbfBuffer is the burst as the kernel takes it: the time it lasts at the rate, in psched ticks of 64 ns
-// (PSCHED_SHIFT 6, include/net/pkt_sched.h). A line slower than 244 kbit/s has less than tbfLeast.
+// tbfBuffer is the burst as the kernel takes it: the time it lasts at the rate, in psched ticks.
+// A line slower than 244 kbit/s has less than tbfLeast.
 func tbfBuffer(leaf Leaf) uint32 {
 	seconds := min(max(leaf.CatchUp.Seconds(), tbfLeast*8/leaf.LineRate), tbfLongest.Seconds())
-	return uint32(seconds * 1e9 / 64)
+	return uint32(seconds * 1e9 / psched)
 }

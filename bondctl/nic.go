@@ -1,6 +1,7 @@
 package bondctl
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -93,6 +94,22 @@ func SetOffload(name string, features map[string]bool) error {
 	}
 	return nil
 }
+
+// setOffload is SetOffload as a step.
+type setOffload struct {
+	name     string
+	features map[string]bool
+}
+
+func (s setOffload) Command() []string {
+	words := []string{"ethtool", "-K", s.name}
+	for _, f := range slices.Sorted(maps.Keys(s.features)) {
+		words = append(words, f, map[bool]string{true: "on", false: "off"}[s.features[f]])
+	}
+	return words
+}
+
+func (s setOffload) run(context.Context, *Client) error { return SetOffload(s.name, s.features) }
 
 // ofKernel gives the kernel's names of a feature, of those the interface has.
 func ofKernel(feature string, have map[string]bool) []string {

@@ -3,8 +3,6 @@ package bondctl
 import (
 	"fmt"
 	"strconv"
-
-	"github.com/vishvananda/netlink"
 )
 
 // DifferenceError says that the bond is there but is not as asked: the first difference.
@@ -35,19 +33,22 @@ func Plan(want Bond, have Interfaces) ([]Step, error) {
 		return nil, nil
 	}
 	first, last := split(want.Options)
-	steps := []Step{createBond{want.Name, first}}
+	steps := []Step{createBond{want.Name, 0, first}}
 	if want.MTU != 0 {
 		steps = append(steps, setLink{want.Name, "mtu", strconv.Itoa(want.MTU)})
 	}
 	for _, s := range want.Slaves {
-		there, ok := have[s.Name]
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("there is no interface %s", s.Name)
-		case there.Master != "":
-			return nil, fmt.Errorf("%s has a master already: %s", s.Name, there.Master)
+		there, err := free(s.Name, have)
+		if err != nil {
+			return nil, err
 		}
-		steps = append(steps, enslaveSteps(want, s, there)...)
+		wish := slaveWish{Port: s, txQueueLen: want.TxQueueLen}
+		if want.Qdisc != "" {
+			if wish.queues, err = qdiscSteps(s.Name, there, Leaf{Kind: want.Qdisc}); err != nil {
+				return nil, err
+			}
+		}
+		steps = append(steps, enslaveSteps(want.Name, wish, there)...)
 	}
 	steps = append(steps, setLink{want.Name, "up", ""})
 	for _, o := range last {
@@ -57,7 +58,7 @@ func Plan(want Bond, have Interfaces) ([]Step, error) {
 		steps = append(steps, setOptions{want.Name, ofBond, []Option{o}})
 	}
 	for _, a := range want.Addresses {
-		steps = append(steps, addAddress{want.Name, a})
+		steps = append(steps, addAddress{name: want.Name, address: a})
 	}
 	return steps, nil
 }
@@ -72,37 +73,4 @@ func split(options []Option) (first, last []Option) {
 		}
 	}
 	return first, last
-}
-
-// enslaveSteps make one slave. It must be down to be enslaved (bond_enslave, drivers/net/bonding/bond_main.c); that
-// opens it, and the last step makes sure.
-func enslaveSteps(want Bond, s Port, there Interface) []Step {
-	var steps []Step
-	if there.Up {
-		steps = append(steps, setLink{s.Name, "down", ""})
-	}
-	if want.TxQueueLen != 0 && want.TxQueueLen != there.TxQueueLen {
-		steps = append(steps, setLink{s.Name, "txqueuelen", strconv.Itoa(want.TxQueueLen)})
-	}
-	steps = append(steps, setLink{s.Name, "master", want.Name})
-	if len(s.Options) > 0 {
-		steps = append(steps, setOptions{s.Name, ofSlave, s.Options})
-	}
-	steps = append(steps, setLink{s.Name, "up", ""})
-	if want.Qdisc != "" {
-		steps = append(steps, qdiscSteps(s.Name, there.Queues, want.Qdisc)...)
-	}
-	return steps
-}
-
-// qdiscSteps give each TX queue a qdisc.
-func qdiscSteps(name string, queues int, kind string) []Step {
-	if queues <= 1 || kind == "noqueue" {
-		return []Step{replaceQdisc{name, netlink.HANDLE_ROOT, 0, kind}}
-	}
-	steps := []Step{replaceQdisc{name, netlink.HANDLE_ROOT, mqHandle, "mq"}}
-	for q := range queues {
-		steps = append(steps, replaceQdisc{name, mqHandle | uint32(q+1), 0, kind})
-	}
-	return steps
 }

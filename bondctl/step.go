@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"regexp"
@@ -61,11 +60,16 @@ func optionWords(options []Option) []string {
 // and the kernel takes them in its own order (bond_changelink, drivers/net/bonding/bond_netlink.c).
 type createBond struct {
 	name    string
+	ifindex int // 0: the kernel's choice
 	options []Option
 }
 
 func (s createBond) Command() []string {
-	return append([]string{"ip", "link", "add", "name", s.name, "type", "bond"}, optionWords(s.options)...)
+	words := []string{"ip", "link", "add", "name", s.name}
+	if s.ifindex != 0 {
+		words = append(words, "index", strconv.Itoa(s.ifindex))
+	}
+	return append(append(words, "type", "bond"), optionWords(s.options)...)
 }
 
 func (s createBond) run(context.Context, *Client) error {
@@ -74,7 +78,7 @@ func (s createBond) run(context.Context, *Client) error {
 	if err != nil {
 		return failed(op, s.name, err)
 	}
-	err = newLink(0, unix.NLM_F_CREATE|unix.NLM_F_EXCL, nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(s.name)), info)
+	err = newLink(s.ifindex, unix.NLM_F_CREATE|unix.NLM_F_EXCL, nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(s.name)), info)
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return &UnsupportedError{What: "bonding", Err: err}
@@ -161,38 +165,26 @@ func (s setLink) run(_ context.Context, c *Client) error {
 	return failed(strings.TrimSpace("ip link set "+s.property+" "+s.value), s.name, linkSetters[s.property](c.nl, link, value))
 }
 
-// replaceQdisc makes a qdisc of its kind the root, or a child of mq.
-type replaceQdisc struct {
-	name           string
-	parent, handle uint32
-	kind           string
-}
+// deleteLink removes an interface.
+type deleteLink struct{ name string }
 
-func (s replaceQdisc) Command() []string {
-	words := []string{"tc", "qdisc", "replace", "dev", s.name}
-	if s.parent == netlink.HANDLE_ROOT {
-		words = append(words, "root")
-	} else {
-		words = append(words, "parent", fmt.Sprintf("%x:%x", s.parent>>16, s.parent&0xffff))
-	}
-	if s.handle != 0 {
-		words = append(words, "handle", fmt.Sprintf("%x:", s.handle>>16))
-	}
-	return append(words, s.kind)
-}
+func (s deleteLink) Command() []string { return []string{"ip", "link", "del", "dev", s.name} }
 
-func (s replaceQdisc) run(_ context.Context, c *Client) error {
-	index, err := c.indexOf(s.name)
+func (s deleteLink) run(_ context.Context, c *Client) error {
+	link, err := c.nl.LinkByName(s.name)
 	if err != nil {
-		return err
+		return failed("ip link show", s.name, err)
 	}
-	return c.replace(index, s.parent, s.handle, s.kind)
+	return failed("ip link del", s.name, c.nl.LinkDel(link))
 }
 
 // addAddress gives the interface an address.
 type addAddress struct {
 	name    string
 	address netip.Prefix
+	// private is an address of a measurement's own: it needs no duplicate address detection, which would make it wait,
+	// and may be there from the run before.
+	private bool
 }
 
 // hasBroadcast tells whether the library adds a broadcast address: of IPv4 networks that have one.
@@ -203,7 +195,11 @@ func (s addAddress) Command() []string {
 	if s.hasBroadcast() {
 		words = append(words, "brd", "+")
 	}
-	return append(words, "dev", s.name)
+	words = append(words, "dev", s.name)
+	if s.private && s.address.Addr().Is6() {
+		words = append(words, "nodad")
+	}
+	return words
 }
 
 func (s addAddress) run(_ context.Context, c *Client) error {
@@ -212,8 +208,12 @@ func (s addAddress) run(_ context.Context, c *Client) error {
 		return failed("ip link show", s.name, err)
 	}
 	a := s.address
-	addr := &netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(), Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}
-	return failed("ip addr add "+a.String(), s.name, c.nl.AddrAdd(link, addr))
+	addr := &netlink.Addr{IPNet: ipNet(a)}
+	if !s.private {
+		return failed("ip addr add "+a.String(), s.name, c.nl.AddrAdd(link, addr))
+	}
+	addr.Flags = unix.IFA_F_NODAD
+	return failed("ip addr replace "+a.String(), s.name, c.nl.AddrReplace(link, addr))
 }
 
 // awaitSlave waits until the bond holds a slave for up: before, it can't be made the active one
