@@ -40,6 +40,11 @@ type Result struct {
 	Arms      []Arm     `json:"arms"`
 	Judgement Judgement `json:"judgement"`
 	Warnings  []Warning `json:"warnings,omitempty"`
+
+	// Ports, Machine and Weaknesses are what was read before a run on real ports; empty for the other testbeds.
+	Ports      []Port     `json:"ports,omitempty"`
+	Machine    *Machine   `json:"machine,omitempty"`
+	Weaknesses []Weakness `json:"weaknesses,omitempty"`
 }
 
 // Config is the effective configuration.
