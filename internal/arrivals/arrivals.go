@@ -28,7 +28,9 @@ const (
 // Run is what the lines of one run share. Times are in ns on the clock of whoever calls.
 type Run struct {
 	number  uint32
-	senders int
+	vlan    int
+	senders int   // no index is as great
+	every   int64 // the distance of the points of a line's series, ns
 	groups  map[netip.Addr]int
 
 	mu       sync.Mutex
@@ -46,14 +48,27 @@ type flow struct{ sender, group uint16 }
 // NewRun begins to count a run of that number and traffic. Frames of any other run are stale.
 func NewRun(number uint32, t scenarios.Traffic) *Run {
 	r := &Run{
-		number: number, senders: int(t.Senders), groups: make(map[netip.Addr]int, len(t.Groups)),
+		number: number, senders: int(t.Senders), every: seriesEvery, groups: groupsOf(t),
 		first: math.MinInt64, greatest: map[flow]uint64{}, crossed: make([]uint64, t.Senders),
 	}
+	return r
+}
+
+// groupsOf are the groups' places in the scenario's list.
+func groupsOf(t scenarios.Traffic) map[netip.Addr]int {
+	groups := make(map[netip.Addr]int, len(t.Groups))
 	for i, g := range t.Groups {
 		if a, err := netip.ParseAddr(g); err == nil { // else nothing can arrive there
-			r.groups[a] = i
+			groups[a] = i
 		}
 	}
+	return groups
+}
+
+// InVLAN says that the run's frames have an 802.1Q tag of that id, 0 being none. It is for Frame, and called before the first
+// one; whoever calls Datagram has seen to it.
+func (r *Run) InVLAN(id int) *Run {
+	r.vlan = id
 	return r
 }
 
@@ -67,6 +82,7 @@ func (r *Run) took(f flow, seq uint64, now int64) (first int64) {
 	r.silent(silence{r.last, now - r.last})
 	r.last = max(r.last, now)
 	if g := r.greatest[f]; seq+1 < g {
+		r.crossed = reaching(r.crossed, f.sender)
 		r.crossed[f.sender]++
 	} else {
 		r.greatest[f] = seq + 1
@@ -118,21 +134,25 @@ type sighting struct {
 
 // Line begins to count a line of the run.
 func (r *Run) Line() *Line {
-	const points = 1000 // 10 s
+	points := int64(10*time.Second) / r.every
 	return &Line{
-		run: r, foreign: map[stamp.Kind]uint64{}, flows: map[flow]uint64{}, senders: make([]numbers, r.senders),
+		run: r, foreign: map[stamp.Kind]uint64{}, flows: map[flow]uint64{}, senders: make([]numbers, len(r.crossed)),
 		at: make([]float64, 0, points), cumFrames: make([]uint64, 0, points), cumBytes: make([]uint64, 0, points),
 	}
 }
 
 // Frame counts one Ethernet frame without FCS that came at now, and tells whether it is traffic: a UDP datagram, not
-// what hosts say of themselves.
+// what hosts say of themselves. A datagram of ours in another VLAN than the run's is foreign, of kind stamp.VLAN.
 func (l *Line) Frame(b []byte, now int64) (traffic bool) {
 	d, kind := stamp.Find(b)
 	traffic = kind == stamp.UDP4 || kind == stamp.UDP6
 	if !traffic {
 		l.Foreign(kind, len(b), now)
 		return false
+	}
+	if _, ours := stamp.Parse(d.Payload); ours && d.VLAN != l.run.vlan {
+		l.Foreign(stamp.VLAN, len(b), now)
+		return true
 	}
 	l.Datagram(d, kind, len(b), now)
 	return true
@@ -146,7 +166,7 @@ func (l *Line) Datagram(d stamp.Datagram, kind stamp.Kind, size int, now int64) 
 	case !ok:
 		l.Foreign(kind, size, now)
 		return
-	case h.Run == l.run.number && (int(h.Sender) >= len(l.senders) || h.Seq >= seqMax || !known):
+	case h.Run == l.run.number && (int(h.Sender) >= l.run.senders || h.Seq >= seqMax || !known):
 		l.Foreign(Damaged, size, now)
 		return
 	}
@@ -180,7 +200,16 @@ func (l *Line) own(h stamp.Header, f flow, size int, now int64) {
 	l.oursLen += uint64(size)
 	l.lastOurs = now
 	l.flows[f]++
+	l.senders = reaching(l.senders, h.Sender)
 	l.senders[h.Sender].add(h.Seq)
+}
+
+// reaching is s with an element of that index.
+func reaching[T any](s []T, index uint16) []T {
+	if n := int(index) + 1 - len(s); n > 0 {
+		s = append(s, make([]T, n)...)
+	}
+	return s
 }
 
 // point adds a point to the series when one is due, with the counts as they were before now.
@@ -189,7 +218,7 @@ func (l *Line) point(now int64) {
 		l.at = append(l.at, float64(since)/1e6)
 		l.cumFrames = append(l.cumFrames, l.ours)
 		l.cumBytes = append(l.cumBytes, l.oursLen)
-		l.nextPoint = since/seriesEvery*seriesEvery + seriesEvery
+		l.nextPoint = since/l.run.every*l.run.every + l.run.every
 	}
 }
 

@@ -67,6 +67,46 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// inVLAN puts an 802.1Q tag into a frame.
+func inVLAN(id byte, frame []byte) []byte {
+	return append(append(append([]byte{}, frame[:12]...), 0x81, 0x00, 0x00, id), frame[12:]...)
+}
+
+// A frame of ours counts as such in the run's VLAN only; other frames are what they carry, in whatever VLAN.
+func TestVLAN(t *testing.T) {
+	arp := append(make([]byte, 12), 0x08, 0x06, 0, 1)
+	notOurs := datagram(7, 0, 0, 100)
+	notOurs[14+20+8]++ // the header's first byte
+	for _, c := range []struct {
+		vlan  int
+		frame []byte
+		want  string // a kind; empty: ours
+	}{
+		{0, datagram(7, 0, 0, 100), ""},
+		{0, inVLAN(0, datagram(7, 0, 0, 100)), ""}, // a priority, in no VLAN
+		{0, inVLAN(100, datagram(7, 0, 0, 100)), "vlan"},
+		{100, inVLAN(100, datagram(7, 0, 0, 100)), ""},
+		{100, datagram(7, 0, 0, 100), "vlan"},
+		{100, inVLAN(101, datagram(7, 0, 0, 100)), "vlan"},
+		{100, inVLAN(100, inVLAN(100, datagram(7, 0, 0, 100))), "vlan"},
+		{100, inVLAN(100, notOurs), "udp4"},
+		{100, notOurs, "udp4"},
+		{100, inVLAN(100, arp), "arp"},
+		{100, arp, "arp"},
+	} {
+		run := begin(7, 1).InVLAN(c.vlan)
+		l := run.Line()
+		traffic := l.Frame(c.frame, 1)
+		s := run.Summary([]*Line{l}).Slaves[0]
+		if s.Frames != 1 || s.Bytes != uint64(len(c.frame)) || s.Ours != 1-min(1, uint64(len(c.want))) || c.want != "" && s.Foreign[c.want] != 1 {
+			t.Errorf("in VLAN %d, %x: %+v, want %q", c.vlan, c.frame[12:20], s, c.want)
+		}
+		if traffic != (c.want != "arp") {
+			t.Errorf("%x is traffic: %v", c.frame[12:20], traffic)
+		}
+	}
+}
+
 func TestBroadcastCopiesAreNoDuplicates(t *testing.T) {
 	run := begin(1, 1)
 	lines := make([]*Line, 3)

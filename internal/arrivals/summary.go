@@ -25,7 +25,11 @@ func (r *Run) Summary(lines []*Line) result.Wire {
 			}
 		}
 	}
-	for s := range r.senders {
+	known := len(r.crossed)
+	for _, l := range lines {
+		known = max(known, len(l.senders))
+	}
+	for s := range known {
 		w.Senders = append(w.Senders, r.sender(s, lines))
 	}
 	return w
@@ -44,10 +48,16 @@ func (r *Run) longest() (out []result.Silence) {
 
 // sender is one sender's numbers over all lines.
 func (r *Run) sender(s int, lines []*Line) result.WireSender {
-	sum := result.WireSender{Index: s, Crossed: r.crossed[s]}
+	sum := result.WireSender{Index: s}
+	if s < len(r.crossed) {
+		sum.Crossed = r.crossed[s]
+	}
 	var all []uint64
 	var perLine uint64
 	for _, l := range lines {
+		if s >= len(l.senders) {
+			continue
+		}
 		n := &l.senders[s]
 		sum.Duplicates += n.duplicates
 		sum.Reordered += n.reordered

@@ -3,10 +3,7 @@ package traffic
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"bondrepro/internal/arrivals"
 	"bondrepro/internal/stamp"
@@ -31,6 +28,12 @@ const (
 type ReceiveConfig struct {
 	Ifindexes []int             // one interface a line, in the order of result.Wire.Slaves
 	Traffic   scenarios.Traffic // its groups, port and number of senders
+	// VLAN is the 802.1Q id that the datagrams' frames have; 0: none. Members are then the interfaces of that VLAN, one on
+	// each of Ifindexes: datagrams are heard by them, all other frames by Ifindexes.
+	VLAN    int
+	Members []int
+	// WithoutFrames leaves out what is no datagram of the groups, where there is no right to see it (CAP_NET_RAW).
+	WithoutFrames bool
 }
 
 // Receivers count what arrives at the far ends of the slaves: datagrams by UDP sockets that are members of the scenario's
@@ -40,23 +43,23 @@ type ReceiveConfig struct {
 // lines. Datagrams in the scenario's groups count once however many sockets share the groups. Datagrams to the scenario's
 // port and a group that is not the scenario's are not seen at all.
 type Receivers struct {
-	traffic  scenarios.Traffic
-	kind     stamp.Kind // of the datagrams
-	overhead int        // bytes that a datagram's frame has beside the payload
-	clock    clock
-	sockets  []*receiver
-	wake     int // eventfd: readable when the reader is to end
-	reader   sync.WaitGroup
-
-	mu        sync.Mutex // of all below, and of reading from the sockets
-	datagrams *slots
-	frames    *slots
-	pending   inOrder
-	offset    int64 // CLOCK_REALTIME less CLOCK_MONOTONIC, ns
-	run       *arrivals.Run
-	lines     []*arrivals.Line
-	last      []int64 // when a datagram was last read, by line; CLOCK_MONOTONIC, ns
+	intake
+	run   *arrivals.Run // mu is held
+	lines oneRun        // likewise
 }
+
+// oneRun counts one run, whose number is known.
+type oneRun []*arrivals.Line
+
+func (r oneRun) Datagram(line int, d stamp.Datagram, kind stamp.Kind, size int, at int64) {
+	r[line].Datagram(d, kind, size, at)
+}
+
+func (r oneRun) Foreign(line int, kind stamp.Kind, size int, at int64) {
+	r[line].Foreign(kind, size, at)
+}
+
+func (r oneRun) Overflow(line int, n uint64) { r[line].Overflow(n) }
 
 // Listen opens the sockets in the calling thread's network namespace and starts to read; the receivers belong to that
 // namespace whatever thread uses them. The interfaces must exist; lo is brought up, for awaitStamps. What can't be honoured
@@ -65,52 +68,13 @@ func Listen(cfg ReceiveConfig) (*Receivers, error) { return listen(cfg, receiveB
 
 // listen gives each socket a receive buffer of so many bytes.
 func listen(cfg ReceiveConfig, buffer int) (*Receivers, error) {
-	clock, err := newClock()
-	if err != nil {
-		return nil, err
-	}
-	r := &Receivers{
-		traffic: cfg.Traffic, kind: stamp.UDP4, overhead: familyOf(cfg.Traffic).overhead,
-		clock: clock, wake: -1, last: make([]int64, len(cfg.Ifindexes)),
-		datagrams: newDatagramSlots(), frames: newFrameSlots(),
-	}
-	if cfg.Traffic.IPv6() {
-		r.kind = stamp.UDP6
-	}
-	r.pending.out = r.count
-	if err := r.open(cfg, buffer); err != nil {
-		r.closeSockets()
+	r := &Receivers{}
+	if err := r.intake.open(cfg, buffer); err != nil {
 		return nil, err
 	}
 	r.renew(0)
-	r.reader.Go(r.read)
+	r.start()
 	return r, nil
-}
-
-func (r *Receivers) open(cfg ReceiveConfig, buffer int) (err error) {
-	if r.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return fmt.Errorf("eventfd for the receivers: %w", err)
-	}
-	for line, ifindex := range cfg.Ifindexes {
-		members, err := openMembers(cfg.Traffic, ifindex, buffer)
-		for _, fd := range members {
-			r.sockets = append(r.sockets, &receiver{fd: fd, line: line})
-		}
-		if err != nil {
-			return err
-		}
-		fd, err := openSniffer(cfg.Traffic, ifindex, buffer)
-		if err != nil {
-			return err
-		}
-		r.sockets = append(r.sockets, &receiver{fd: fd, line: line, sniffs: true})
-	}
-	for _, s := range r.sockets {
-		if _, err := readDrops(s.fd); err != nil {
-			return fmt.Errorf("count what a receiver of line %d drops: %w", s.line, err)
-		}
-	}
-	return awaitStamps()
 }
 
 // Begin forgets all counts and starts to count a run. Frames of any other run are stale from now on; so call it when the
@@ -128,6 +92,7 @@ func (r *Receivers) renew(run uint32) {
 	for range r.last {
 		r.lines = append(r.lines, r.run.Line())
 	}
+	r.to = r.lines
 }
 
 // WaitIdle waits until no datagram to the scenario's groups has come on any line for quiet; LACPDUs and ARP probes go on
@@ -173,30 +138,4 @@ func (r *Receivers) End() result.Wire {
 	defer r.mu.Unlock()
 	r.drain()
 	return r.run.Summary(r.lines)
-}
-
-// Close stops reading, waits for the reader's end and closes the sockets. It is called once.
-func (r *Receivers) Close() error {
-	if _, err := unix.Write(r.wake, []byte{7: 1}); err != nil {
-		return fmt.Errorf("tell the receivers to end: %w", err)
-	}
-	r.reader.Wait()
-	return r.closeSockets()
-}
-
-func (r *Receivers) closeSockets() error {
-	var first error
-	for _, s := range r.sockets {
-		if err := unix.Close(s.fd); err != nil && first == nil {
-			first = fmt.Errorf("close a receiver of line %d: %w", s.line, err)
-		}
-	}
-	r.sockets = nil
-	if r.wake >= 0 {
-		if err := unix.Close(r.wake); err != nil && first == nil {
-			first = fmt.Errorf("close the receivers' eventfd: %w", err)
-		}
-		r.wake = -1
-	}
-	return first
 }

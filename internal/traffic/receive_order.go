@@ -14,7 +14,8 @@ type arrival struct {
 	line     int
 	size     int // bytes of layer 2, without FCS
 	kind     stamp.Kind
-	datagram bool // the rest is set
+	lost     uint64 // by the socket before this, and not told before
+	datagram bool   // the rest is set
 	to       netip.AddrPort
 	head     [stamp.Size]byte
 	filled   int // bytes of head

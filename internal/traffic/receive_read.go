@@ -11,7 +11,7 @@ import (
 )
 
 // read is the reader: one for all lines, on a thread of its own, until wake is readable.
-func (r *Receivers) read() {
+func (r *intake) read() {
 	ownThread()
 	// On a busy machine it is to come before the senders, or the sockets overflow (8 unpaced senders on 2 loaded CPUs: in half
 	// of the runs, and with this in none). It needs a right.
@@ -43,7 +43,7 @@ func (r *Receivers) read() {
 
 // pass reads once from each socket. What was queued before complete, CLOCK_REALTIME in ns, has been read now; emptied
 // tells that every socket was empty in its turn.
-func (r *Receivers) pass() (complete int64, emptied bool) {
+func (r *intake) pass() (complete int64, emptied bool) {
 	now := r.tick()
 	complete, emptied = now, true
 	for _, s := range r.sockets {
@@ -59,7 +59,7 @@ func (r *Receivers) pass() (complete int64, emptied bool) {
 	return complete, emptied
 }
 
-func (r *Receivers) slotsOf(s *receiver) *slots {
+func (r *intake) slotsOf(s *receiver) *slots {
 	if s.sniffs {
 		return r.frames
 	}
@@ -67,7 +67,7 @@ func (r *Receivers) slotsOf(s *receiver) *slots {
 }
 
 // drain reads and counts all that came before it is called, and what the sockets have dropped.
-func (r *Receivers) drain() {
+func (r *intake) drain() {
 	for before := time.Now().UnixNano(); ; {
 		if complete, emptied := r.pass(); emptied || complete >= before {
 			break
@@ -76,14 +76,14 @@ func (r *Receivers) drain() {
 	r.pending.release(math.MaxInt64)
 	for _, s := range r.sockets {
 		if n, err := readDrops(s.fd); err == nil { // it could be read when the socket was opened
-			r.dropped(s, n)
+			r.lost(s.line, s.sniffs, s.drops.advance(n), r.clock.now())
 		}
 	}
 }
 
 // tick reads the clocks. When the realtime clock has been set, times before and after do not compare: what is pending is
 // counted before any of the new times comes in.
-func (r *Receivers) tick() (realtime int64) {
+func (r *intake) tick() (realtime int64) {
 	now := time.Now()
 	realtime = now.UnixNano()
 	offset := realtime - r.clock.mono - int64(now.Sub(r.clock.base))
@@ -95,17 +95,17 @@ func (r *Receivers) tick() (realtime int64) {
 }
 
 // take adds what is in a slot to what is pending, and returns when it came: now, where the kernel does not say.
-func (r *Receivers) take(s *receiver, slots *slots, i int, now int64) (at int64) {
+func (r *intake) take(s *receiver, slots *slots, i int, now int64) (at int64) {
 	m := slots.message(i)
-	if m.counted {
-		r.dropped(s, m.drops)
-	}
 	if m.at == 0 {
 		m.at = now
 	}
 	a := arrival{at: m.at, line: s.line, size: m.size}
+	if m.counted {
+		a.lost = s.drops.advance(m.drops)
+	}
 	if s.sniffs {
-		_, a.kind = stamp.Find(m.data)
+		a.kind = r.sniffed(m.data)
 	} else {
 		a.datagram, a.kind, a.size = true, r.kind, m.size+r.overhead
 		a.filled, a.to = copy(a.head[:], m.data), netip.AddrPortFrom(m.to, uint16(r.traffic.Port))
@@ -116,25 +116,24 @@ func (r *Receivers) take(s *receiver, slots *slots, i int, now int64) (at int64)
 }
 
 // count counts an arrival whose turn it is.
-func (r *Receivers) count(a *arrival) {
-	l, at := r.lines[a.line], a.at-r.offset
+func (r *intake) count(a *arrival) {
+	at := a.at - r.offset
 	if a.datagram {
-		l.Datagram(stamp.Datagram{Payload: a.head[:a.filled], To: a.to}, a.kind, a.size, at)
-		return
+		r.to.Datagram(a.line, stamp.Datagram{Payload: a.head[:a.filled], To: a.to}, a.kind, a.size, at)
+	} else {
+		r.to.Foreign(a.line, a.kind, a.size, at)
 	}
-	l.Foreign(a.kind, a.size, at)
+	r.lost(a.line, !a.datagram, a.lost, at)
 }
 
-// dropped books that a socket has dropped so many since it was opened. A packet socket does not tell what it drops: that
-// is a frame of an unknown kind.
-func (r *Receivers) dropped(s *receiver, drops uint32) {
-	n := s.drops.advance(drops)
-	l := r.lines[s.line]
-	if !s.sniffs {
-		l.Overflow(n)
+// lost counts what a socket of a line had no room for. A packet socket does not tell what it drops: that is a frame of an
+// unknown kind.
+func (r *intake) lost(line int, sniffs bool, n uint64, at int64) {
+	if !sniffs {
+		r.to.Overflow(line, n)
 		return
 	}
 	for range n {
-		l.Foreign(stamp.Other, 0, r.clock.now())
+		r.to.Foreign(line, stamp.Other, 0, at)
 	}
 }

@@ -34,6 +34,8 @@ type Recording struct {
 
 	// Wire is the other end of each slave; nil where the testbed has none.
 	Wire *Wire `json:"wire,omitempty"`
+	// Receiver is what a receiver on the far side of the network counted (`run --receiver`); nil where none was named.
+	Receiver *Reception `json:"receiver,omitempty"`
 }
 
 // BondState is the bond as read back from the kernel after it was built.
@@ -198,7 +200,8 @@ type WireSlave struct {
 	// Sightings are the first 64 foreign frames of each kind.
 	Sightings []Sighting `json:"sightings,omitempty"`
 	Flows     []Flow     `json:"flows,omitempty"` // those seen on this line, by sender and then group
-	// AtMS, CumFrames and CumBytes are taken every 10 ms from the first frame of this run on, ours only.
+	// AtMS, CumFrames and CumBytes are taken every 10 ms (of a ReceivedRun: every second) from the first frame of this run
+	// on, ours only.
 	AtMS      []float64 `json:"at_ms,omitempty"`
 	CumFrames []uint64  `json:"cum_frames,omitempty"`
 	CumBytes  []uint64  `json:"cum_bytes,omitempty"`
