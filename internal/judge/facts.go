@@ -260,8 +260,14 @@ func (f *facts) name(slave int) string {
 	return f.rec.Bond.Name
 }
 
-// frameBytes is the mean length of a frame on layer 2; 0 when none was sent.
+// frameBytes is the mean length of a frame on layer 2; 0 when none was sent. A VLAN's tag is beside the packet while it is
+// in the qdisc, which does not count it, and in the frame on most lines, whose rate it is then part of.
 func (f *facts) frameBytes() float64 {
+	if f.sc.Topology.VLAN != 0 && f.rec.Wire != nil {
+		if mean := wireBytes(f.rec.Wire); mean > 0 {
+			return mean
+		}
+	}
 	var bytes, packets uint64
 	for _, s := range f.slaves {
 		bytes += s.diff.Bytes
@@ -271,6 +277,20 @@ func (f *facts) frameBytes() float64 {
 		return 0
 	}
 	return float64(bytes) / float64(packets)
+}
+
+// wireBytes is the mean length of our frames at the wire; 0 when none came.
+func wireBytes(w *result.Wire) float64 {
+	var bytes, frames uint64
+	for _, s := range w.Slaves {
+		if n := len(s.CumFrames); n > 0 && n == len(s.CumBytes) {
+			bytes, frames = bytes+s.CumBytes[n-1], frames+s.CumFrames[n-1]
+		}
+	}
+	if frames == 0 {
+		return 0
+	}
+	return float64(bytes) / float64(frames)
 }
 
 // elapsedMS is how long the longest sender took.

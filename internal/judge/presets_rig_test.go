@@ -43,6 +43,14 @@ func hashing(policy string) *plan {
 	return p
 }
 
+// inVLAN is a balance-xor bond with vlan+srcmac and a VLAN; one slave has all.
+func inVLAN(id, slave int) *plan {
+	p := hashing("vlan+srcmac")
+	p.sc.Topology.VLAN, p.share = id, []float64{0, 0}
+	p.share[slave] = 1
+	return p
+}
+
 // placed adds to a recording what tells flows apart: the flow of a sender to a group (from 0) went out of the slave.
 func placed(sc scenarios.Scenario, place func(sender, group int) int) func(*result.Recording) {
 	return func(r *result.Recording) {

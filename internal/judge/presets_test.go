@@ -32,6 +32,16 @@ var presetCases = []struct {
 		spoil:   placed(hashing("layer2").sc, allOn(0)),
 		want:    want{verdict: result.Bad, cause: result.CauseKernel, code: result.ExpectationFailed},
 		metrics: map[string]float64{"flows.mispredicted": 8}, remark: result.OneSlaveHash},
+	{name: "vlan+srcmac gives all to one slave, and the VLAN tells which", plan: func() *plan { return inVLAN(100, 0) },
+		spoil: both(placed(inVLAN(100, 0).sc, allOn(0)), func(r *result.Recording) {
+			for i, frames := range r.Wire.Slaves[0].CumFrames {
+				r.Wire.Slaves[0].CumBytes[i] += 4 * frames // the tag, which the qdisc did not count
+			}
+		}),
+		want:    want{verdict: result.Bad, cause: result.CauseConfiguration, code: result.ExpectationFailed, text: "slaves.used is 1"},
+		metrics: map[string]float64{"flows.mispredicted": 0, "rate.offered": 1e8 * (simFrame + 4) / simFrame}, remark: result.OneSlaveHash},
+	{name: "vlan+srcmac with another VLAN gives all to the other slave", plan: func() *plan { return inVLAN(101, 0) },
+		spoil: placed(inVLAN(101, 0).sc, allOn(0)), metrics: map[string]float64{"flows.mispredicted": 16}, want: want{verdict: result.Bad}},
 	{name: "one flow strays", plan: func() *plan { return hashing("layer2") }, spoil: func(r *result.Recording) {
 		placed(hashing("layer2").sc, byLast)(r)
 		r.Wire.Slaves[0].Flows = append(r.Wire.Slaves[0].Flows, result.Flow{Sender: 0, Group: 0, Frames: 1})

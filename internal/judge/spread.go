@@ -145,7 +145,7 @@ func (f *facts) flow(fl result.FlowSpread) (xmithash.Flow, error) {
 	if err != nil {
 		return xmithash.Flow{}, fmt.Errorf("the group %q of a flow is no address", fl.Group)
 	}
-	flow := xmithash.Flow{Group: netip.AddrPortFrom(group.WithZone(""), uint16(f.sc.Traffic.Port))}
+	flow := xmithash.Flow{Group: netip.AddrPortFrom(group.WithZone(""), uint16(f.sc.Traffic.Port)), VLAN: uint16(f.sc.Topology.VLAN)}
 	flow.MAC, _ = xmithash.ParseMAC(f.rec.Bond.MAC)
 	address, _, _ := strings.Cut(f.rec.Bond.Address, "/")
 	if from, err := netip.ParseAddr(address); err == nil {

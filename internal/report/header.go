@@ -33,6 +33,7 @@ func Header(cfg result.Config, host result.Host, guest *result.Guest, pf result.
 	line("testbed", because(cfg.Testbed, cfg.TestbedWhy))
 	line("machine", machineText(host, guest))
 	line("bond", bondText(sc.Topology))
+	line("vlan", vlanText(sc.Topology.VLAN))
 	line("slaves", slavesText(sc.Topology.Slaves, pf))
 	line("line rate", because(lineRates(cfg.LineRate), cfg.LineRateWhy))
 	line("senders", sendersText(sc.Traffic))
@@ -115,6 +116,14 @@ func bondText(t scenarios.Topology) string {
 		option("tlb_dynamic_lb", o.TLBDynamicLB) + option("fail_over_mac", o.FailOverMAC) + option("lacp_rate", o.LACPRate) +
 		option("min_links", o.MinLinks) + option("primary", o.Primary)
 	return fmt.Sprintf("%s, mtu %d", s, t.MTU)
+}
+
+// vlanText is empty without a VLAN.
+func vlanText(id int) string {
+	if id == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d: the senders send from an interface of this VLAN on the bond, and every frame is tagged", id)
 }
 
 func option[T any](name string, value *T) string {

@@ -20,6 +20,7 @@ const (
 	MLD    Kind = "mld"  // multicast listener reports and queries
 	ND     Kind = "nd"   // neighbour discovery, router solicitations
 	IPv6   Kind = "ipv6" // all other IPv6, fragments, broken headers
+	VLAN   Kind = "vlan" // a datagram of ours in another VLAN than its run's, or in none; Find does not know runs
 	Other  Kind = "other"
 	Broken Kind = "short" // no whole Ethernet header
 )
@@ -60,31 +61,50 @@ var icmpv6Kinds = map[byte]Kind{130: MLD, 131: MLD, 132: MLD, 143: MLD, 133: ND,
 type Datagram struct {
 	Payload []byte // aliases the frame
 	To      netip.AddrPort
+	// VLAN is the id of the one 802.1Q tag in the frame; 0: there is none, or it is of no VLAN (a priority's); Stacked:
+	// there are two tags, or one of a provider (802.1ad).
+	VLAN int
 }
 
+// Stacked is no VLAN's id.
+const Stacked = -1
+
 // Find finds the UDP datagram of an Ethernet frame (no FCS), behind at most two VLAN tags. For every other frame the
-// datagram is zero and the kind says what it is. One in fragments is "ipv4-other" or "ipv6": its payload is not in one
-// frame.
+// datagram is zero and the kind says what it is, behind tags, too. One in fragments is "ipv4-other" or "ipv6": its
+// payload is not in one frame.
 func Find(frame []byte) (Datagram, Kind) {
 	if len(frame) < etherHeader {
 		return Datagram{}, Broken
 	}
-	ether, b := binary.BigEndian.Uint16(frame[12:]), frame[etherHeader:]
-	for range 2 {
-		if (ether == etherVLAN || ether == etherQinQ) && len(b) >= vlanTag {
-			ether, b = binary.BigEndian.Uint16(b[2:]), b[vlanTag:]
+	ether, vlan, b := untag(binary.BigEndian.Uint16(frame[etherHeader-2:]), frame[etherHeader:])
+	find, ip := finders[ether]
+	if !ip {
+		if k, known := etherKinds[ether]; known {
+			return Datagram{}, k
 		}
+		return Datagram{}, Other
 	}
-	switch ether {
-	case etherIPv4:
-		return findIPv4(b)
-	case etherIPv6:
-		return findIPv6(b)
+	d, kind := find(b)
+	if d.Payload != nil {
+		d.VLAN = vlan
 	}
-	if k, known := etherKinds[ether]; known {
-		return Datagram{}, k
+	return d, kind
+}
+
+// finders take a packet apart.
+var finders = map[uint16]func([]byte) (Datagram, Kind){etherIPv4: findIPv4, etherIPv6: findIPv6}
+
+// untag takes at most two tags from before a frame's body.
+func untag(ether uint16, b []byte) (inner uint16, vlan int, body []byte) {
+	const id = 0x0fff // the rest of the tag is priority
+	for tags := 0; tags < 2 && (ether == etherVLAN || ether == etherQinQ) && len(b) >= vlanTag; tags++ {
+		vlan = int(binary.BigEndian.Uint16(b) & id)
+		if tags > 0 || ether == etherQinQ {
+			vlan = Stacked
+		}
+		ether, b = binary.BigEndian.Uint16(b[2:]), b[vlanTag:]
 	}
-	return Datagram{}, Other
+	return ether, vlan, b
 }
 
 func findIPv4(b []byte) (Datagram, Kind) {

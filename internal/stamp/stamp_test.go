@@ -71,28 +71,37 @@ func TestFind(t *testing.T) {
 		frame []byte
 		kind  stamp.Kind
 		ours  bool
+		vlan  int
 	}{
-		{"udp", frame(t, addresses, "0800", ip("11", "4000"), udp4), stamp.UDP4, true},
-		{"udp with trailing pad", frame(t, addresses, "0800", ip("11", "0000"), udp4, "00000000"), stamp.UDP4, true},
-		{"udp in a VLAN", frame(t, addresses, "8100", "0007", "0800", ip("11", "0000"), udp4), stamp.UDP4, true},
-		{"udp in two VLANs", frame(t, addresses, "88a8", "0007", "8100", "0008", "0800", ip("11", "0000"), udp4), stamp.UDP4, true},
-		{"first fragment", frame(t, addresses, "0800", ip("11", "2000"), udp4), stamp.IPv4, false},
-		{"later fragment", frame(t, addresses, "0800", ip("11", "0001"), udp4), stamp.IPv4, false},
-		{"truncated udp", frame(t, addresses, "0800", ip("11", "0000"), udp4)[:40], stamp.IPv4, false},
-		{"tcp", frame(t, addresses, "0800", ip("06", "0000"), udp4), stamp.IPv4, false},
-		{"icmp", frame(t, addresses, "0800", ip("01", "0000"), udp4), stamp.ICMP, false},
-		{"igmp", frame(t, addresses, "0800", ip("02", "0000"), udp4), stamp.IGMP, false},
-		{"arp", frame(t, addresses, "0806", "0001"), stamp.ARP, false},
-		{"lacp", frame(t, addresses, "8809", "01"), stamp.LACP, false},
-		{"ipv6", frame(t, addresses, "86dd", "60"), stamp.IPv6, false},
-		{"udp over ipv6", frame(t, addresses, "86dd", ip6("000c", "11"), udp4), stamp.UDP6, true},
-		{"udp over ipv6, cut off", frame(t, addresses, "86dd", ip6("000d", "11"), udp4), stamp.IPv6, false},
-		{"mld report behind hop-by-hop", frame(t, addresses, "86dd", ip6("0010", "00"), "3a00050200000000", "8f00000000000000"), stamp.MLD, false},
-		{"neighbour solicitation", frame(t, addresses, "86dd", ip6("0004", "3a"), "87000000"), stamp.ND, false},
-		{"ipv6 fragment", frame(t, addresses, "86dd", ip6("0010", "2c"), "1100000100000000", "0000000000000000"), stamp.IPv6, false},
-		{"arp in a VLAN", frame(t, addresses, "8100", "0007", "0806"), stamp.ARP, false},
-		{"unknown", frame(t, addresses, "1234"), stamp.Other, false},
-		{"no header", frame(t, addresses), stamp.Broken, false},
+		{"udp", frame(t, addresses, "0800", ip("11", "4000"), udp4), stamp.UDP4, true, 0},
+		{"udp with trailing pad", frame(t, addresses, "0800", ip("11", "0000"), udp4, "00000000"), stamp.UDP4, true, 0},
+		{"udp in a VLAN", frame(t, addresses, "8100", "0007", "0800", ip("11", "0000"), udp4), stamp.UDP4, true, 7},
+		{"udp in two VLANs", frame(t, addresses, "88a8", "0007", "8100", "0008", "0800", ip("11", "0000"), udp4), stamp.UDP4, true, stamp.Stacked},
+		{"udp in a VLAN with a priority", frame(t, addresses, "8100", "e007", "0800", ip("11", "0000"), udp4), stamp.UDP4, true, 7},
+		{"udp in the greatest VLAN", frame(t, addresses, "8100", "0ffe", "0800", ip("11", "0000"), udp4), stamp.UDP4, true, 4094},
+		{"udp with a priority in no VLAN", frame(t, addresses, "8100", "e000", "0800", ip("11", "0000"), udp4), stamp.UDP4, true, 0},
+		{"udp in a provider's VLAN", frame(t, addresses, "88a8", "0007", "0800", ip("11", "0000"), udp4), stamp.UDP4, true, stamp.Stacked},
+		{"udp over ipv6 in a VLAN", frame(t, addresses, "8100", "0007", "86dd", ip6("000c", "11"), udp4), stamp.UDP6, true, 7},
+		{"udp in three VLANs", frame(t, addresses, "8100", "0007", "8100", "0008", "8100", "0009", "0800", ip("11", "0000"), udp4), stamp.Other, false, 0},
+		{"igmp in a VLAN", frame(t, addresses, "8100", "0007", "0800", ip("02", "0000"), udp4), stamp.IGMP, false, 0},
+		{"a tag cut off", frame(t, addresses, "8100", "00"), stamp.Other, false, 0},
+		{"first fragment", frame(t, addresses, "0800", ip("11", "2000"), udp4), stamp.IPv4, false, 0},
+		{"later fragment", frame(t, addresses, "0800", ip("11", "0001"), udp4), stamp.IPv4, false, 0},
+		{"truncated udp", frame(t, addresses, "0800", ip("11", "0000"), udp4)[:40], stamp.IPv4, false, 0},
+		{"tcp", frame(t, addresses, "0800", ip("06", "0000"), udp4), stamp.IPv4, false, 0},
+		{"icmp", frame(t, addresses, "0800", ip("01", "0000"), udp4), stamp.ICMP, false, 0},
+		{"igmp", frame(t, addresses, "0800", ip("02", "0000"), udp4), stamp.IGMP, false, 0},
+		{"arp", frame(t, addresses, "0806", "0001"), stamp.ARP, false, 0},
+		{"lacp", frame(t, addresses, "8809", "01"), stamp.LACP, false, 0},
+		{"ipv6", frame(t, addresses, "86dd", "60"), stamp.IPv6, false, 0},
+		{"udp over ipv6", frame(t, addresses, "86dd", ip6("000c", "11"), udp4), stamp.UDP6, true, 0},
+		{"udp over ipv6, cut off", frame(t, addresses, "86dd", ip6("000d", "11"), udp4), stamp.IPv6, false, 0},
+		{"mld report behind hop-by-hop", frame(t, addresses, "86dd", ip6("0010", "00"), "3a00050200000000", "8f00000000000000"), stamp.MLD, false, 0},
+		{"neighbour solicitation", frame(t, addresses, "86dd", ip6("0004", "3a"), "87000000"), stamp.ND, false, 0},
+		{"ipv6 fragment", frame(t, addresses, "86dd", ip6("0010", "2c"), "1100000100000000", "0000000000000000"), stamp.IPv6, false, 0},
+		{"arp in a VLAN", frame(t, addresses, "8100", "0007", "0806"), stamp.ARP, false, 0},
+		{"unknown", frame(t, addresses, "1234"), stamp.Other, false, 0},
+		{"no header", frame(t, addresses), stamp.Broken, false, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,6 +111,9 @@ func TestFind(t *testing.T) {
 			}
 			if ours := hex.EncodeToString(d.Payload) == "deadbeef" && d.To.Port() == 6000; ours != tt.ours {
 				t.Errorf("datagram %+v", d)
+			}
+			if d.VLAN != tt.vlan {
+				t.Errorf("VLAN %d, want %d", d.VLAN, tt.vlan)
 			}
 		})
 	}

@@ -16,6 +16,10 @@ type Flow struct {
 	From  netip.AddrPort // the sender's socket
 	Group netip.AddrPort // multicast, IPv4 or IPv6; a unicast address where To is given
 	To    MAC            // the frames' destination; zero: the group's own address
+	// VLAN is the 802.1Q tag the driver sees: the id of a VLAN interface on the bond, with a priority in the upper 4 bits
+	// where the interface maps one. The tag is beside the packet then (bonds have NETIF_F_HW_VLAN_CTAG_TX), so all policies
+	// but vlan+srcmac see what they see without one. 0: none.
+	VLAN uint16
 }
 
 // Formula is the computation as one span of kernel versions has it. All are those of little-endian machines.
@@ -172,11 +176,11 @@ func folded(a netip.Addr) uint32 {
 	return x
 }
 
-// srcmac is bond_vlan_srcmac_hash of a frame without a VLAN tag: the two halves of the source's address.
+// srcmac is bond_vlan_srcmac_hash: the two halves of the source's address, and the tag where there is one.
 func srcmac(_ Formula, f Flow) (uint32, error) {
 	if f.MAC == (MAC{}) {
 		return 0, errors.New("the bond's own MAC address is not known")
 	}
 	half := func(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
-	return half(f.MAC[:3]) ^ half(f.MAC[3:]), nil
+	return half(f.MAC[:3]) ^ half(f.MAC[3:]) ^ uint32(f.VLAN), nil
 }

@@ -50,6 +50,8 @@ func TestMeasured(t *testing.T) {
 // TestByHand holds hashes worked out on paper from the kernel's source.
 func TestByHand(t *testing.T) {
 	four := Flow{MAC: ourMAC, From: ours4, Group: netip.MustParseAddrPort("239.66.1.7:6000")}
+	tagged := four
+	tagged.VLAN = 100
 	six := Flow{MAC: ourMAC, From: ours6, Group: netip.MustParseAddrPort("[ff02::42:7]:6000")}
 	for _, c := range []struct {
 		formula Formula
@@ -68,6 +70,9 @@ func TestByHand(t *testing.T) {
 		{Linux518, "layer3+4", four, 0x766260d3 >> 1},
 		{Linux415, "layer3+4", four, 0x766260d3 >> 1},
 		{Linux518, "vlan+srcmac", four, 0x525400 ^ 0xb04d01},
+		{Linux518, "vlan+srcmac", tagged, 0x525400 ^ 0xb04d01 ^ 100},
+		{Linux518, "layer2", tagged, 0x07 ^ 0x01 ^ 0x0800}, // the EtherType is not the tag's
+		{Linux518, "layer3+4", tagged, 0x766260d3 >> 1},
 		// ff02::42:7 folds to 0x02ff ^ 0x07004200 = 0x070040ff, 2001:db8::1 to 0xb80d0120 ^ 0x01000000 = 0xb90d0120; with
 		// 0x7017409c: 0xce1a0143; ^ >>16: 0xce1acf59; ^ >>8: 0xced4d596.
 		{Linux518, "layer3+4", six, 0xced4d596 >> 1},
