@@ -69,7 +69,7 @@ func newRoot(verdict *int) *cobra.Command {
 		},
 	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newRun(verdict), newJudge(verdict), newList(), newShow(), newValidate(), newSchema(), newDoctor())
+	root.AddCommand(newRun(verdict), newReceive(), newJudge(verdict), newList(), newShow(), newValidate(), newSchema(), newDoctor())
 	return root
 }
 

@@ -27,6 +27,8 @@ type intake struct {
 	offset    int64 // CLOCK_REALTIME less CLOCK_MONOTONIC, ns
 	to        counts
 	last      []int64 // when a datagram was last read, by line; CLOCK_MONOTONIC, ns
+	// tookDatagrams and tookFrames are how many have been read.
+	tookDatagrams, tookFrames uint64
 }
 
 // counts is where arrivals are counted, in the order in which they came. Times are CLOCK_MONOTONIC, ns.

@@ -7,7 +7,7 @@ import (
 	"bondrepro/reproducer/result"
 )
 
-// Collector counts what arrives of runs whose numbers nobody knows before: it is the far end on another machine. Runs, Heard
+// Collector counts what arrives of runs whose numbers nobody knows before: it is the far end on another machine. Runs, Taken
 // and Close may be called from any goroutine. It listens as Receivers do.
 type Collector struct {
 	intake
@@ -42,13 +42,19 @@ func (c *Collector) Runs() (runs []result.ReceivedRun, forgotten uint64) {
 // wall is a time of an arrival as the calendar has it.
 func (c *Collector) wall(ns int64) time.Time { return time.Unix(0, ns+c.offset).UTC() }
 
-// Idle is how long ago a datagram was read last; since the start where none was.
-func (c *Collector) Idle() time.Duration {
+// Taken is how much has been read from the sockets.
+type Taken struct {
+	Datagrams, Frames uint64
+	Idle              time.Duration // since the last datagram; since the start where none came
+}
+
+// Taken tells how much has been read. It is cheap; Runs is not.
+func (c *Collector) Taken() Taken {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last := c.clock.mono
 	for _, at := range c.last {
 		last = max(last, at)
 	}
-	return time.Duration(c.clock.now() - last)
+	return Taken{Datagrams: c.tookDatagrams, Frames: c.tookFrames, Idle: time.Duration(c.clock.now() - last)}
 }
