@@ -1,0 +1,88 @@
+package qdisctree
+
+import "slices"
+
+// temporary takes the place of a default qdisc, which can't be deleted, so that its own deletion leaves what
+// the kernel makes now.
+var temporary = Qdisc{Kind: "pfifo", Handle: 0x80f00000, Parent: handleRoot, Options: native.AppendUint32(nil, 1000)}
+
+// plan lists the steps from have to want, none if nothing differs. A tree that differs is deleted and built anew: a replace by
+// the same kind keeps the old options (tc_modify_qdisc), and some options are taken only at creation.
+func plan(want, have Tree) []step {
+	var steps []step
+	for _, q := range have.Qdiscs {
+		if q.Parent == handleIngress {
+			steps = append(steps, deleteQdisc(have.Dev, q))
+		}
+	}
+	if len(Differences(want.egress(), have.egress())) == 0 {
+		return steps
+	}
+	old, root := have.root(), want.root()
+	explicit := root != nil && root.Handle != 0
+	switch {
+	case old != nil && old.Handle != 0:
+		steps = append(steps, deleteQdisc(have.Dev, *old))
+	case old != nil && !explicit:
+		steps = append(steps, addQdisc(have.Dev, temporary), deleteQdisc(have.Dev, temporary))
+	}
+	switch {
+	case explicit:
+		steps = append(steps, build(have.Dev, want)...)
+	case root != nil && !have.Up:
+		// Without a root, an interface that is down has noop until it is brought up.
+		steps = append(steps, setUp(have.Dev, true), setUp(have.Dev, false))
+	}
+	return steps
+}
+
+// egress is the tree without ingress, clsact and their filters.
+func (t Tree) egress() Tree {
+	t.Qdiscs = slices.DeleteFunc(slices.Clone(t.Qdiscs), func(q Qdisc) bool { return q.Parent == handleIngress })
+	t.Filters = slices.DeleteFunc(slices.Clone(t.Filters), func(f Filter) bool { return major(f.Parent) == ingressMajor })
+	return t
+}
+
+// build makes everything that has a handle, parents first and, among what could be next, the last of the dump: the kernel
+// puts what is new in front (qdisc_hash_add), so that the next dump has the order of this one.
+func build(dev string, want Tree) []step {
+	var steps []step
+	done := map[uint32]bool{handleRoot: true} // qdiscs and classes
+	classes := slices.Clone(want.Classes)
+	qdiscs := slices.DeleteFunc(slices.Clone(want.Qdiscs), func(q Qdisc) bool { return q.Handle == 0 || q.Parent == handleIngress })
+	for {
+		if c, ok := takeLast(&classes, func(c Class) bool { return done[major(c.Handle)] && done[c.Parent] }); ok {
+			steps = append(steps, addClass(dev, c))
+			done[c.Handle] = true
+			continue
+		}
+		q, ok := takeLast(&qdiscs, func(q Qdisc) bool { return done[q.Parent] || done[major(q.Parent)] && !want.added(q.Parent) })
+		if !ok {
+			return steps
+		}
+		steps = append(steps, addQdisc(dev, q))
+		done[q.Handle] = true
+	}
+}
+
+// added tells whether a class is of a qdisc whose classes are added by messages of their own.
+func (t Tree) added(class uint32) bool {
+	q := t.qdisc(major(class))
+	if q == nil {
+		return false
+	}
+	_, ok := classKinds[q.Kind]
+	return ok
+}
+
+// takeLast takes the last that is ready out of a list.
+func takeLast[T any](list *[]T, ready func(T) bool) (T, bool) {
+	for i, v := range slices.Backward(*list) {
+		if ready(v) {
+			*list = slices.Delete(*list, i, i+1)
+			return v, true
+		}
+	}
+	var none T
+	return none, false
+}
