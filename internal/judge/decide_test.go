@@ -162,7 +162,7 @@ func TestWarnings(t *testing.T) {
 		{warnMissed, "100 of 401 polls", func(r *result.Recording) { r.Series.Missed = 100 }},
 		{warnDriverDropped, "5 packets", func(r *result.Recording) { r.After.Slaves[1].TxDropped = 5 }},
 		{warnSlowDrain, "16896 bytes", func(r *result.Recording) { r.Drain = result.Drain{TookMS: 5000, Outq: 16896} }},
-		{warnNotEvaluated, "does not count at completion", func(r *result.Recording) { r.Slaves[1].CountsCompletions = false }},
+		{warnNotEvaluated, "neither counts at completion", func(r *result.Recording) { r.Slaves[1].CountsCompletions = false }},
 	} {
 		_, ws := Decide(config0(), []result.Arm{arm("test", sim{stock, c.spoil}), arm("control", shown)})
 		if len(ws) != 1 || ws[0].Code != c.code || !strings.Contains(ws[0].Text, c.text) {

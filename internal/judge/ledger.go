@@ -31,6 +31,9 @@ func ledger(f *facts) result.Ledger {
 	}
 	l := result.Ledger{Available: true}
 	offered, into, foreign := offeredHop(f), hop{}, max(0, f.foreign-f.own())
+	if f.rec.Wire == nil {
+		foreign = f.unnamed()
+	}
 	into, foreign = intoHop(f, foreign)
 	l.Hops = append(l.Hops, offered, into.Hop, throughHop(f, foreign))
 	for i := range f.slaves {
@@ -41,6 +44,9 @@ func ledger(f *facts) result.Ledger {
 			l.Hops = append(l.Hops, wireHop(f, i))
 		}
 		l.Hops = append(l.Hops, gapsHop(f), duplicatesHop(f))
+	}
+	if far, ok := f.received(); ok {
+		l.Hops = append(l.Hops, receiverHop(f, far))
 	}
 	return l
 }
@@ -192,7 +198,19 @@ func driverHop(f *facts, i int) result.Hop {
 	if f.waiting() {
 		h.allowLeft(int64(f.rec.Slaves[i].Ring)+s.left, "the ring was not empty at the end")
 	}
+	if !f.rec.Slaves[i].CountsCompletions { // it is the device that counts
+		h.allowLeft(int64(f.rec.Slaves[i].Ring), "the device's counter may lag by what its ring holds")
+		h.allowRight(f.unnamed(), "the device may send of itself")
+	}
 	return h.close()
+}
+
+// unnamed bounds how many frames of others may be among ours where nothing at the other end of the lines names them: LACPDUs,
+// ARP, LLDP, IGMP, and what a device's firmware sends; with an ARP monitor at its usual pace some ten a second and slave.
+func (f *facts) unnamed() int64 {
+	const atOnce, aSecond = 16, 12
+	seconds := (f.elapsedMS() + f.rec.Drain.TookMS) / 1000
+	return atOnce + int64(aSecond*seconds*float64(len(f.slaves)))
 }
 
 func wireHop(f *facts, i int) result.Hop {

@@ -44,7 +44,8 @@ func (l line) share() float64 {
 }
 
 // achieved is the rate of a line between the end of warm-up and the end of the senders, from what arrived at
-// its other end; where nothing listens there, or could not take all, from what the slave's driver completed.
+// its other end; where nothing listens there, or could not take all, from what the slave's driver completed or, where that
+// is counted by a device that tells now and then, from what its qdisc handed to the driver.
 func (f *facts) achieved(slave int) (bitsPerSecond float64, ok bool) {
 	if f.rec.Wire != nil && f.slaves[slave].overflow == 0 {
 		w := f.rec.Wire.Slaves[slave]
@@ -54,7 +55,11 @@ func (f *facts) achieved(slave int) (bitsPerSecond float64, ok bool) {
 	if s.tx == 0 || len(f.rec.Series.Slaves) == 0 {
 		return 0, false
 	}
-	return f.polled(f.rec.Series.Slaves[slave].Completed, 8*float64(s.txBytes)/float64(s.tx))
+	column := f.rec.Series.Slaves[slave].Completed
+	if !f.rec.Slaves[slave].CountsCompletions {
+		column = f.rec.Series.Slaves[slave].Sent
+	}
+	return f.polled(column, 8*float64(s.txBytes)/float64(s.tx))
 }
 
 // polled is the growth of a column of the polls, which end a little before the senders do.

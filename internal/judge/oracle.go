@@ -24,7 +24,8 @@ const frameLACP = "lacp"
 //	charged   = sum of outq / truesize
 //	uncharged = in flight - charged
 //
-// What waits in netem on the bond is in flight too.
+// What waits in netem on the bond is in flight too. Where a device counts, and tells now and then, what it has completed is
+// what its qdisc handed to the driver less what byte queue limits say is in its rings.
 func oracle(f *facts) result.Oracle {
 	if why := noOracle(f); why != "" {
 		return result.Oracle{Why: why}
@@ -63,8 +64,8 @@ func noOracle(f *facts) string {
 		return "the truesize of a packet is not known"
 	}
 	for _, s := range f.rec.Slaves {
-		if !s.CountsCompletions {
-			return fmt.Sprintf("the driver of %s (%s) does not count at completion", s.Name, s.Driver)
+		if !s.CountsCompletions && !s.BQL {
+			return fmt.Sprintf("the driver of %s (%s) neither counts at completion nor keeps byte queue limits", s.Name, s.Driver)
 		}
 	}
 	return ""
@@ -83,15 +84,18 @@ func (f *facts) uncharged() (inflight, uncharged []float64) {
 	s := &f.rec.Series
 	n := min(len(s.AtMS), len(s.Outq), len(s.Into))
 	for _, sl := range s.Slaves {
-		n = min(n, len(sl.Dropped), len(sl.Completed))
+		n = min(n, len(sl.Dropped), len(sl.Completed), len(sl.Sent))
+		if len(sl.Inflight) > 0 {
+			n = min(n, len(sl.Inflight))
+		}
 	}
 	for i := range n {
 		if s.AtMS[i] < f.warmupMS() {
 			continue
 		}
 		fl := float64(s.Into[i]) + f.ownBy(s.AtMS[i])
-		for _, sl := range s.Slaves {
-			fl -= float64(sl.Dropped[i]) + float64(sl.Completed[i])
+		for k, sl := range s.Slaves {
+			fl -= float64(sl.Dropped[i]) + f.completed(k, i)
 		}
 		if i < len(s.NetemDropped) {
 			fl -= float64(s.NetemDropped[i])
@@ -100,6 +104,16 @@ func (f *facts) uncharged() (inflight, uncharged []float64) {
 		uncharged = append(uncharged, fl-float64(s.Outq[i])/float64(f.truesize()))
 	}
 	return inflight, uncharged
+}
+
+// completed is how many packets a slave's driver is done with at a poll.
+func (f *facts) completed(slave, poll int) float64 {
+	s := &f.rec.Series.Slaves[slave]
+	frame := f.frameBytes()
+	if len(s.Inflight) == 0 || frame == 0 {
+		return float64(s.Completed[poll])
+	}
+	return float64(s.Sent[poll]) - float64(s.Inflight[poll])/frame
 }
 
 // ownBy is how many frames slaves sent of themselves until atMS: they complete, but never entered the bond. LACPDUs are

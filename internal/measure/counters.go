@@ -18,6 +18,7 @@ type path struct {
 	bond   int   // ifindex
 	slaves []int // ifindex
 	orphan bool
+	rings  []*rings // one a slave: nil where completions are counted, or there is nothing to read
 
 	// Buffers of the last reading, reused: a poll allocates nothing.
 	qdiscs []counters.Qdisc
@@ -32,8 +33,10 @@ type reading struct {
 }
 
 type slaveReading struct {
-	leaves []counters.Qdisc
-	link   counters.Link
+	leaves   []counters.Qdisc
+	link     counters.Link
+	ring     bool  // byte queue limits may tell what the driver's rings hold:
+	inflight int64 // bytes
 }
 
 const interruptedRetries = 5
@@ -53,8 +56,26 @@ func (p *path) read(r *reading) (err error) {
 		if r.slaves[i].link, err = p.conn.Link(ifindex); err != nil {
 			return fmt.Errorf("read link counters: %w", err)
 		}
+		if p.rings[i] == nil {
+			continue
+		}
+		r.slaves[i].ring = true
+		if r.slaves[i].inflight, err = p.rings[i].read(); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// close closes what the path holds open.
+func (p *path) close() error {
+	var errs []error
+	for _, r := range p.rings {
+		if r != nil {
+			errs = append(errs, r.close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // sort gives each slave its leaves of the last dump, and the bond its clsact and netem.
@@ -99,11 +120,25 @@ func (p *path) busy(before, now *reading, completes []bool) (backlog uint32, inD
 		}
 		sent = diffs(before.slaves[i].leaves, now.slaves[i].leaves).Packets
 		finished := done(now.slaves[i].link) - done(before.slaves[i].link)
-		if completes[i] && sent > finished {
+		switch {
+		case completes[i] && sent > finished:
 			inDriver += sent - finished
+		case now.slaves[i].inflight > 0:
+			inDriver++ // how many packets that is can't be told
 		}
 	}
 	return backlog + now.netem.Qlen, inDriver
+}
+
+// counted tells whether the slaves' own counters have all that their qdiscs sent since before.
+func (p *path) counted(before, now *reading) bool {
+	for i := range now.slaves {
+		sent := diffs(before.slaves[i].leaves, now.slaves[i].leaves).Packets
+		if done(now.slaves[i].link)-done(before.slaves[i].link) < sent {
+			return false
+		}
+	}
+	return true
 }
 
 // diffs sums what the leaves counted between two readings.

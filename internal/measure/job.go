@@ -25,8 +25,34 @@ type Job struct {
 	Slaves   []string           `json:"slaves"` // MAC addresses, in order
 	// Shape makes the lines here, with tbf on each TX queue of the slaves: where nothing at their other end does.
 	Shape bool `json:"shape,omitempty"`
+	// Ports tell that the slaves are a machine's own ports, named as they are called there.
+	Ports   *Ports `json:"ports,omitempty"`
+	probing bool   // nothing is to be negotiated: the lines stand still
 	// Partner are the interfaces of a second bond, cabled to the slaves in the same order: with it 802.3ad negotiates.
 	Partner []string `json:"partner,omitempty"` // MAC addresses
+}
+
+// Ports is how a bond of a machine's own ports is had.
+type Ports struct {
+	Bond     string `json:"bond"`               // its name
+	Existing bool   `json:"existing,omitempty"` // it is there, and is measured as it is
+	Ifindex  int    `json:"ifindex,omitempty"`  // what a bond that is made is to get
+}
+
+// bond is the name of the bond.
+func (j Job) bond() string {
+	if j.Ports != nil {
+		return j.Ports.Bond
+	}
+	return bondName
+}
+
+// negotiates tells whether LACP has somebody to talk to: the other end of a real port in 802.3ad, or a partner.
+func (j Job) negotiates() bool {
+	if j.probing {
+		return false
+	}
+	return len(j.Partner) > 0 || j.Ports != nil && j.Scenario.Topology.Bond.Mode == mode8023AD
 }
 
 // Probe is what is known of a topology before anything is measured on it.
@@ -38,6 +64,9 @@ type Probe struct {
 const (
 	bondName    = "bond0"
 	partnerName = "partner0"
+	mode8023AD  = "802.3ad"
+	// linkLimit is how long a real port's link may take to come up: it negotiates, and its switch may look for loops.
+	linkLimit = 45 * time.Second
 	// settle is how long counters must stand still before a measurement starts and after it ended.
 	settle     = 100 * time.Millisecond
 	drainLimit = 5 * time.Second
@@ -46,6 +75,11 @@ const (
 	lineCatchUp     = 100 * time.Millisecond
 	lineCatchUpIdle = 20 * time.Millisecond
 )
+
+// Standstill is the rate of a TX queue's line that is as good as stopped, bits/s: what is sent beyond tbf's burst stays
+// for longer than a probe takes. Slower is no use: tbf's burst is 4.29 s of the line at most (2^32 ns, net/sched/sch_tbf.c,
+// tbf_change), and a packet larger than the burst is dropped at once. This one lets 64 KiB pass.
+const Standstill = 200_000
 
 // The bond's address is one that is on no real network: TEST-NET-1 (RFC 5737), or one for documentation (RFC 3849).
 var (
@@ -64,7 +98,7 @@ func sourceAddress(t scenarios.Traffic) *net.IPNet {
 func spec(job Job, slaves []string) bondctl.Spec {
 	sc := job.Scenario
 	s := bondctl.Spec{
-		Name:       bondName,
+		Name:       job.bond(),
 		MTU:        sc.Topology.MTU,
 		Options:    bondOptions(sc.Topology.Bond),
 		Slaves:     slaves,
@@ -74,10 +108,14 @@ func spec(job Job, slaves []string) bondctl.Spec {
 		Offload:    offload(sc.Offload),
 		Address:    sourceAddress(sc.Traffic),
 		Orphan:     sc.Orphan == scenarios.OrphanNetem,
-		Partnered:  len(job.Partner) > 0,
+		Partnered:  job.negotiates(),
+		VLAN:       sc.Topology.VLAN,
 	}
 	if p := sc.Topology.Bond.Primary; p != nil {
 		s.Primary = slaves[*p]
+	}
+	if job.Ports != nil {
+		s.Ifindex, s.Ready = job.Ports.Ifindex, linkLimit
 	}
 	if job.Shape && len(job.LineRate) > 0 {
 		s.LineRate, s.CatchUp = job.LineRate, lineCatchUp
@@ -92,7 +130,7 @@ func spec(job Job, slaves []string) bondctl.Spec {
 func partnerSpec(sc scenarios.Scenario, slaves []string) bondctl.Spec {
 	return bondctl.Spec{
 		Name: partnerName, MTU: sc.Topology.MTU, Slaves: slaves, TxQueueLen: sc.Topology.Slaves.TxQueueLen, Bare: true,
-		Options: []bondctl.Option{{Name: "mode", Value: "802.3ad"}, {Name: "miimon", Value: "100"}, {Name: "lacp_rate", Value: "fast"}},
+		Options: []bondctl.Option{{Name: "mode", Value: mode8023AD}, {Name: "miimon", Value: "100"}, {Name: "lacp_rate", Value: "fast"}},
 	}
 }
 
@@ -145,8 +183,11 @@ func bondOptions(b scenarios.Bond) []bondctl.Option {
 	return options
 }
 
-// slaveNames finds the interfaces with the given MAC addresses in the calling thread's namespace.
-func slaveNames(macs []string) ([]string, error) {
+// slaveNames finds the interfaces with the given MAC addresses in the calling thread's namespace; ports are named.
+func slaveNames(job Job, macs []string) ([]string, error) {
+	if job.Ports != nil {
+		return macs, nil
+	}
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		return nil, fmt.Errorf("list interfaces: %w", err)
@@ -186,7 +227,7 @@ func recorded(job Job, p *place) (result.BondState, []result.SlaveState) {
 	}
 	return result.BondState{
 		Name: p.spec.Name, Ifindex: st.Ifindex, Options: st.Options, MTU: st.MTU, MAC: st.MAC,
-		Address: p.spec.Address.IP.String(),
+		Address: st.Address.String(),
 	}, slaves
 }
 

@@ -22,15 +22,16 @@ type place struct {
 	spec   bondctl.Spec
 	state  *bondctl.State
 	paired bool // the partner is up
+	leaves bool // the bond was there, and stays
 }
 
 // up builds the job's topology in the calling thread's namespace. The caller calls down.
 func up(ctx context.Context, job Job) (_ *place, err error) {
-	names, err := slaveNames(job.Slaves)
+	names, err := slaveNames(job, job.Slaves)
 	if err != nil {
 		return nil, err
 	}
-	partner, err := slaveNames(job.Partner)
+	partner, err := slaveNames(job, job.Partner)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func up(ctx context.Context, job Job) (_ *place, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{client: client, spec: spec(job, names)}
+	p := &place{client: client, spec: spec(job, names), leaves: job.Ports != nil && job.Ports.Existing}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.down())
@@ -50,7 +51,11 @@ func up(ctx context.Context, job Job) (_ *place, err error) {
 		}
 		p.paired = true
 	}
-	if p.state, err = client.Up(ctx, p.spec); err != nil {
+	build := client.Up
+	if p.leaves {
+		build = client.Adopt
+	}
+	if p.state, err = build(ctx, p.spec); err != nil {
 		return nil, err
 	}
 	p.conn, err = qdiscstat.Open()
@@ -60,7 +65,11 @@ func up(ctx context.Context, job Job) (_ *place, err error) {
 // down takes away what was built of the topology.
 func (p *place) down() error {
 	var errs []error
-	if p.state != nil {
+	switch {
+	case p.state == nil:
+	case p.leaves:
+		errs = append(errs, p.client.Release(p.spec))
+	default:
 		errs = append(errs, p.client.Down(p.spec.Name))
 	}
 	if p.paired {
@@ -73,12 +82,20 @@ func (p *place) down() error {
 	return errors.Join(errs...)
 }
 
-func (p *place) path() *path {
+// path is what there is to read. The caller closes it.
+func (p *place) path() (*path, error) {
 	counters := &path{conn: p.conn, bond: p.state.Ifindex, orphan: p.spec.Orphan}
 	for _, s := range p.state.Slaves {
-		counters.slaves = append(counters.slaves, s.Ifindex)
+		var ring *rings
+		if !s.CountsCompletions {
+			var err error
+			if ring, err = openRings(s.Name); err != nil {
+				return nil, errors.Join(err, counters.close())
+			}
+		}
+		counters.slaves, counters.rings = append(counters.slaves, s.Ifindex), append(counters.rings, ring)
 	}
-	return counters
+	return counters, nil
 }
 
 // ProbeTopology builds the job's topology, finds what one packet is charged to its socket, and takes the
@@ -87,6 +104,7 @@ func (p *place) path() *path {
 func ProbeTopology(ctx context.Context, job Job) (probe Probe, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	job.probing = true
 	if len(job.Partner) > 0 {
 		job.Partner, job.Scenario.Topology.Bond.MinLinks = nil, nil
 	}
@@ -116,13 +134,18 @@ func Measure(ctx context.Context, job Job) (rec result.Recording, err error) {
 
 	rec = result.Recording{Arm: job.Arm, Run: job.Run, Started: time.Now(), Truesize: job.Truesize, LineRate: job.LineRate}
 	rec.Bond, rec.Slaves = recorded(job, p)
-	group, err := traffic.Open(trafficConfig(job, p.state.Ifindex))
+	group, err := traffic.Open(trafficConfig(job, p.state.Egress))
 	if err != nil {
 		return rec, err
 	}
 	defer func() { err = errors.Join(err, group.Close()) }()
 
-	m := &measurement{job: job, place: p, path: p.path(), group: group, rec: &rec}
+	path, err := p.path()
+	if err != nil {
+		return rec, err
+	}
+	defer func() { err = errors.Join(err, path.close()) }()
+	m := &measurement{job: job, place: p, path: path, group: group, rec: &rec}
 	for _, s := range p.state.Slaves {
 		m.completes = append(m.completes, s.CountsCompletions)
 	}
@@ -194,6 +217,12 @@ func (m *measurement) send(ctx context.Context) (began time.Time, err error) {
 		return began, err
 	}
 	m.rec.Senders = m.group.Senders() // again: the last TX timestamps and completions have come
+	if err := m.waitCounters(ctx, &before); err != nil {
+		return began, err
+	}
+	for i, r := range m.path.rings {
+		m.rec.Slaves[i].BQL = r != nil && r.used()
+	}
 	m.rec.After, err = m.path.snapshot(&after)
 	return began, err
 }
@@ -262,7 +291,7 @@ func (m *measurement) waitStill(ctx context.Context) error {
 		return still, nil
 	})
 	if err == nil && !quiet {
-		err = fmt.Errorf("%s was never quiet for %v before the run: something sends over it, or its counters move by themselves", bondName, settle)
+		err = fmt.Errorf("%s was never quiet for %v before the run: something sends over it, or its counters move by themselves", m.place.spec.Name, settle)
 	}
 	return err
 }
@@ -300,6 +329,31 @@ func (m *measurement) drain(ctx context.Context, before *reading) (result.Drain,
 		return backlog == 0 && outq == 0 && inDriver == 0, nil
 	})
 	return result.Drain{Quiet: quiet, TookMS: milliseconds(time.Since(start)), Backlog: backlog, Outq: outq}, err
+}
+
+// waitCounters waits until every slave's own counter has what its qdisc sent, at most as long as it is known to lag.
+func (m *measurement) waitCounters(ctx context.Context, before *reading) error {
+	var lag time.Duration
+	for i, s := range m.place.state.Slaves {
+		if !m.completes[i] {
+			lag = max(lag, result.CounterLag(s.Driver))
+		}
+	}
+	var now reading
+	for deadline := time.Now().Add(lag); time.Now().Before(deadline); {
+		if err := m.path.read(&now); err != nil {
+			return err
+		}
+		if m.path.counted(before, &now) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 // untilQuiet asks every 10 ms until the answer has been yes for the settle time, at most drainLimit long.

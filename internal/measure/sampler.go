@@ -37,7 +37,8 @@ func copyReading(r reading) reading {
 	c := r
 	c.slaves = make([]slaveReading, len(r.slaves))
 	for i, s := range r.slaves {
-		c.slaves[i] = slaveReading{leaves: append([]counters.Qdisc(nil), s.leaves...), link: s.link}
+		c.slaves[i] = s
+		c.slaves[i].leaves = append([]counters.Qdisc(nil), s.leaves...)
 	}
 	return c
 }
@@ -65,6 +66,9 @@ func (s *sampler) add(at time.Duration, outq int64, r *reading, orphan bool) {
 		c.Qlen = append(c.Qlen, qlen)
 		c.Backlog = append(c.Backlog, backlog)
 		c.Completed = append(c.Completed, done(now.link)-done(s.first.slaves[i].link))
+		if now.ring {
+			c.Inflight = append(c.Inflight, now.inflight)
+		}
 		last.leaves = append(last.leaves[:0], now.leaves...)
 		last.link = now.link
 	}

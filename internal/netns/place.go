@@ -23,10 +23,6 @@ const (
 	setupLimit = 30 * time.Second
 	// endLimit is how long a killed child may take to end: it does so at once unless the kernel hangs in it.
 	endLimit = 10 * time.Second
-	// standstill is the rate of a TX queue's line that is as good as stopped, bits/s: what is sent beyond tbf's burst stays
-	// for longer than a probe takes. Slower is no use: tbf's burst is 4.29 s of the line at most (2^32 ns, net/sched/sch_tbf.c,
-	// tbf_change), and a packet larger than the burst is dropped at once. This one lets 64 KiB pass.
-	standstill = 200_000
 )
 
 // ErrClosed is what calls of a closed place end with.
@@ -136,7 +132,7 @@ func (p *Place) Notes() []string { return p.facts.Notes }
 
 // Probe builds the job's topology on lines that stand still. Errors are as those of Measure.
 func (p *Place) Probe(ctx context.Context, job measure.Job) (probe measure.Probe, err error) {
-	rate := float64(standstill * max(1, job.Scenario.Topology.Slaves.Queues))
+	rate := float64(measure.Standstill * max(1, job.Scenario.Topology.Slaves.Queues))
 	job.Shape, job.LineRate = true, slices.Repeat([]float64{rate}, len(job.Slaves))
 	err = p.call(ctx, measure.KindProbe, job, &probe)
 	return probe, err

@@ -61,6 +61,8 @@ type SlaveState struct {
 	// CountsCompletions tells that tx_packets moves when the device is done with a packet (virtio_net),
 	// so that it can serve as "completed" in the oracle.
 	CountsCompletions bool `json:"counts_completions"`
+	// BQL tells that the driver keeps byte queue limits, so that SlaveSeries.Inflight says what its rings hold.
+	BQL bool `json:"bql,omitempty"`
 	// Lines is how many lines the slave has: where tbf makes them, one a TX queue, each with an equal share of the
 	// slave's line rate; 0 stands for 1.
 	Lines int `json:"lines,omitempty"`
@@ -168,6 +170,9 @@ type SlaveSeries struct {
 	Backlog   []uint32 `json:"backlog"` // bytes
 	Requeues  []uint64 `json:"requeues"`
 	Completed []uint64 `json:"completed"` // tx_packets + tx_dropped: what the driver is done with
+	// Inflight are bytes that the driver has taken and not completed (byte queue limits); only of drivers whose
+	// tx_packets does not tell.
+	Inflight []int64 `json:"inflight,omitempty"`
 }
 
 // Wire is what arrived at the other end of the slaves.
