@@ -30,6 +30,7 @@ type Options struct {
 	Modules   map[string]string
 	QEMU      string // program; empty: qemu-system-x86_64 from $PATH
 	Pcap      string // file that gets every frame at the wire; empty: none
+	Receiver  string // file that `bondrepro receive` writes at the far end; empty: none. It may be to come.
 	NoControl bool
 	Version   string // of the tool, for the record
 	// Progress is told what is being done; nil is silence.
@@ -61,6 +62,9 @@ func Open(ctx context.Context, options Options) (*Session, error) {
 	}
 	bed, why, err := chooseTestbed(ctx, options, testbed.NetnsUsable)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkReceiver(options, bed); err != nil {
 		return nil, err
 	}
 	s := &Session{options: options, firstRun: rand.Uint32() &^ 0xffff, config: result.Config{
@@ -132,7 +136,11 @@ func (s *Session) Preflight(sc scenarios.Scenario) result.Preflight {
 
 // Measure runs one arm once, at the session's line rates unless the arm has its own.
 func (s *Session) Measure(ctx context.Context, arm string, sc scenarios.Scenario) (result.Recording, error) {
-	return s.measure(ctx, arm, sc, s.lineRates(sc))
+	rec, err := s.measure(ctx, arm, sc, s.lineRates(sc))
+	if err == nil {
+		err = s.attach(ctx, &rec)
+	}
+	return rec, err
 }
 
 // lineRates are those of the session, or an arm's own where it sets some.

@@ -44,6 +44,12 @@ var Metrics = []Metric{
 	{Name: "wire.crossed", Unit: "frames", Doc: "Frames that came out after a later one of the same flow (a sender to a group), over all lines together. Absent in broadcast mode."},
 	{Name: "wire.overflow", Unit: "packets", Doc: "Datagrams that came out and that a receiving socket had no room for (SO_RXQ_OVFL)."},
 
+	{Name: "receiver.frames", Unit: "frames", Doc: "Our frames that a receiver on the far side of the network saw (`run --receiver`), copies included. Absent without one, as are all of its figures."},
+	{Name: "receiver.lost", Unit: "packets", Doc: "Packets that left the slaves and neither reached the receiver nor overflowed its socket: the network's loss or the receiver's, on which no verdict rests by itself. Absent with GSO, when a slave changed its state, and when a qdisc was replaced."},
+	{Name: "receiver.duplicates", Unit: "frames", Doc: "Frames whose number the receiver had seen before on the same interface. Absent in broadcast mode, where that is as it should be."},
+	{Name: "receiver.reordered", Unit: "frames", Doc: "Frames that reached the receiver after a later one of the same sender on the same interface. Absent in broadcast mode."},
+	{Name: "receiver.overflow", Unit: "packets", Doc: "Datagrams that reached the receiver's machine and that its socket had no room for (SO_RXQ_OVFL)."},
+
 	{Name: "failover.gap", Unit: "ms", Doc: "The longest time without any of our frames on any line, to the end of sending; after a fault only the time from then on. Of that, what the packets sent meanwhile take at the senders' mean rate: a machine that stands still sends nothing. Where the send buffers were full it counts whole."},
 	{Name: "failover.arp", Unit: "frames", Doc: "ARP frames (IPv6: neighbour discovery) at the wire after the first fault, on lines that carried none of our frames before it: what a bond announces itself with. Absent without a fault."},
 	{Name: "failover.igmp", Unit: "frames", Doc: "IGMP frames (IPv6: MLD) at the wire after the first fault, on lines that carried none of our frames before it. Absent without a fault."},

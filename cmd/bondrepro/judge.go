@@ -14,11 +14,15 @@ import (
 )
 
 func newJudge(verdict *int) *cobra.Command {
+	var receiver, output string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "judge FILE…",
 		Short: "Judge recorded results again",
 		Long: `Judge the recordings in result files (written by 'run -o') again, without measuring anything.
+
+With --receiver each run gets the account that a receiver on another machine wrote of it ('receive -o'), in place of
+any that it has.
 
 The exit code is that of the worst verdict: bad, then cannot tell, then good.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -28,17 +32,22 @@ The exit code is that of the worst verdict: bad, then cannot tell, then good.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			results := make([]result.Result, 0, len(args))
-			for _, name := range args {
-				r, err := readResult(name)
-				if err != nil {
-					return err
-				}
-				results = append(results, r)
+			if err := checkJudgeFlags(c, args, output); err != nil {
+				return err
+			}
+			results, err := readResults(args)
+			if err != nil {
+				return err
+			}
+			if err := addReceiver(results, receiver); err != nil {
+				return err
 			}
 			worst := exitcode.Good
 			for i, r := range results {
 				again := judge.Again(r)
+				if err := writeOutput(output, again); err != nil {
+					return err
+				}
 				if err := printJudged(c, args[i], r, again, asJSON); err != nil {
 					return err
 				}
@@ -48,8 +57,51 @@ The exit code is that of the worst verdict: bad, then cannot tell, then good.`,
 			return nil
 		},
 	}
+	c.Flags().StringVar(&receiver, "receiver", "", "file of a receiver: its account of each run goes into the ledger")
+	c.Flags().StringVarP(&output, "output", "o", "", "write the result as it is judged now to this file")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the results as JSON, one a line")
 	return c
+}
+
+func checkJudgeFlags(c *cobra.Command, files []string, output string) error {
+	if err := notEmpty(c, "receiver", "output"); err != nil {
+		return err
+	}
+	if output != "" && len(files) > 1 {
+		return fmt.Errorf("judge: -o %s takes one result, and %d are named", output, len(files))
+	}
+	return checkOutput(output)
+}
+
+func readResults(files []string) ([]result.Result, error) {
+	results := make([]result.Result, 0, len(files))
+	for _, name := range files {
+		r, err := readResult(name)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// addReceiver gives every run the account that a receiver's file has of it. No name is no file.
+func addReceiver(results []result.Result, name string) error {
+	if name == "" {
+		return nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("--receiver: %w", err)
+	}
+	f, err := result.DecodeReceiver(name, data)
+	if err != nil {
+		return fmt.Errorf("--receiver %w", err)
+	}
+	for _, r := range results {
+		f.AddTo(r.Arms)
+	}
+	return nil
 }
 
 func readResult(name string) (result.Result, error) {

@@ -40,8 +40,8 @@ Exit code 0: it has ended as asked, whatever came. 128: usage or environment err
   bondrepro receive bond-multicast-tx --interface eth3 --interface eth4 -o received.json --for 10m`,
 		Args: oneScenario,
 		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("output") && o.output == "" {
-				return errors.New("--output is empty: give it a value or leave it out")
+			if err := notEmpty(c, "output"); err != nil {
+				return err
 			}
 			if o.limit < 0 || c.Flags().Changed("for") && o.limit == 0 {
 				return fmt.Errorf("--for %v: it must be longer than nothing; without it a signal ends the receiver", o.limit)

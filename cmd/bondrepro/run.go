@@ -70,6 +70,7 @@ Either way nothing on this machine is changed and no root is needed. What names 
 	f.StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the kernel's own (repeatable)")
 	f.StringVar(&o.QEMU, "qemu", "", "QEMU program (default qemu-system-x86_64)")
 	f.StringVar(&o.Pcap, "pcap", "", "write every frame at the wire to this file")
+	f.StringVar(&o.Receiver, "receiver", "", "file that 'bondrepro receive -o FILE' writes at the far end of real ports: what arrived there goes into the ledger")
 	f.StringArrayVar(&sets, "set", nil, "PATH=VALUE: set a field of the scenario (repeatable)")
 	f.BoolVar(&o.NoControl, "no-control", false, "leave out the positive control")
 	f.StringVarP(&output, "output", "o", "", "write the result, with every recording, to this file")
@@ -129,18 +130,25 @@ func moduleFiles(flags []string) (map[string]string, error) {
 	return files, nil
 }
 
-// checkRunFlags refuses what would be found out only after the measurement, or, like an unset variable of a script,
-// never.
+// checkRunFlags refuses what would be found out only after the measurement, or never.
 func checkRunFlags(c *cobra.Command, o reproducer.Options, output string) error {
-	for _, name := range []string{"kernel", "modules", "qemu", "pcap", "output", "testbed"} {
-		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-			return fmt.Errorf("--%s is empty: give it a value or leave it out", name)
-		}
+	if err := notEmpty(c, "kernel", "modules", "qemu", "pcap", "output", "testbed", "receiver"); err != nil {
+		return err
 	}
 	if output != "" && output == o.Pcap {
 		return fmt.Errorf("-o and --pcap name the same file: %s", output)
 	}
 	return checkOutput(output)
+}
+
+// notEmpty refuses flags that are given and have no value, like an unset variable of a script.
+func notEmpty(c *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s is empty: give it a value or leave it out", name)
+		}
+	}
+	return nil
 }
 
 // checkOutput makes sure, before anything is measured, that the file can be written; nothing is left behind by a

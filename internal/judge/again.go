@@ -10,6 +10,7 @@ import (
 var ours = []string{
 	warnFewSamples, warnMissed, warnForeign, warnOverflow, warnNotEvaluated, warnDriverDropped, warnSlowDrain, warnInvalidRuns,
 	warnNoControl, warnWeakControl, warnNotProven, warnKernelLog, result.TimestampsHideOrphan,
+	warnReceiverMissing, warnReceiverLost, warnReceiverOverflow, warnReceiverMore, warnReceiverDuplicates,
 }
 
 // Again judges every recording of r anew and decides. It is also how a Result is judged the first time: fill

@@ -56,6 +56,7 @@ func measured(f *facts, l result.Ledger, b balance, o result.Oracle, s *result.S
 	f.queueMetrics(m)
 	f.failover(m)
 	f.wire(m)
+	f.receiver(m, l)
 	f.told(m)
 	f.stuckMetric(m)
 	if l.Available {

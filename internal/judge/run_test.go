@@ -626,6 +626,7 @@ func TestMetricNames(t *testing.T) {
 	for _, at := range []float64{1000, 2000} { // on a slave that nobody noticed going
 		rec.Events = append(rec.Events, result.Event{AtMS: at, Kind: result.EventFault, Slave: 0})
 	}
+	rec.Receiver = &result.Reception{Received: &result.ReceivedRun{}}
 	j := Run(p.sc, p.preflight(), rec)
 	for _, m := range scenarios.Metrics {
 		if _, ok := j.Metrics[m.Name]; !ok {

@@ -99,7 +99,7 @@ func runWarnings(r *result.Run) []result.Warning {
 	if d := rec.Drain; !d.Quiet {
 		add(warnSlowDrain, "No quiet within %.0f ms after the last send: %d packets of backlog, %d bytes charged.", d.TookMS, d.Backlog, d.Outq)
 	}
-	return out
+	return append(out, receiverWarnings(r)...)
 }
 
 func foreignKinds(w *result.Wire) string {

@@ -24,11 +24,16 @@ func nonzero(name string) func(*result.RunJudgement) bool {
 	return func(j *result.RunJudgement) bool { return j.Metrics[name] != 0 }
 }
 
-// faulted shows a row where a fault was made: only then is there anything after the first.
-func faulted(j *result.RunJudgement) bool {
-	_, ok := j.Metrics["failover.arp"]
-	return ok
+// having shows a row where its metric is there, be it 0.
+func having(name string) func(*result.RunJudgement) bool {
+	return func(j *result.RunJudgement) bool {
+		_, ok := j.Metrics[name]
+		return ok
+	}
 }
+
+// faulted shows a row where a fault was made: only then is there anything after the first.
+var faulted = having("failover.arp")
 
 // in tells whether a row shows in a table of these arms.
 func (r row) in(arms []shown) bool {
@@ -56,6 +61,10 @@ var rows = []row{
 	{"frames at the wire", metric("wire.frames"), nil},
 	{"  overflowed in a receiver", metric("wire.overflow"), nonzero("wire.overflow")},
 	{"  after a later one of their flow", metric("wire.crossed"), nonzero("wire.crossed")},
+	{"frames at the receiver", metric("receiver.frames"), having("receiver.frames")},
+	{"  packets lost on the way there", metric("receiver.lost"), nonzero("receiver.lost")},
+	{"  overflowed there", metric("receiver.overflow"), nonzero("receiver.overflow")},
+	{"  seen twice there", metric("receiver.duplicates"), nonzero("receiver.duplicates")},
 	{"flows on a slave that was not predicted", metric("flows.mispredicted"), nonzero("flows.mispredicted")},
 	{"polls that found a queue stuck", metric("slaves.qdisc.stuck"), nonzero("slaves.qdisc.stuck")},
 	{"longest silence, ms", rounded("failover.gap"), faulted},

@@ -80,6 +80,18 @@ func (f ReceiverFile) Reception(run uint32) Reception {
 	return Reception{Tool: f.Tool, Receiver: &f.Receiver, Received: &f.Runs[i]}
 }
 
+// AddTo gives every run of the arms that ended what the file has of it, in place of what it had.
+func (f ReceiverFile) AddTo(arms []Arm) {
+	for _, a := range arms {
+		for i := range a.Runs {
+			if rec := &a.Runs[i].Recording; rec.Failure == "" {
+				got := f.Reception(rec.Run)
+				rec.Receiver = &got
+			}
+		}
+	}
+}
+
 // Heard are the packets of a run that a receiver accounts for: those that it saw, and those that it had no room for.
 func (r ReceivedRun) Heard() (n uint64) {
 	for _, s := range r.Wire.Senders {
