@@ -31,6 +31,7 @@ var fixtures = []struct {
 		p.drops = []int{3710, 0}
 		return p
 	}, nil}}, []sim{shown}},
+	{"good-receiver", nil, []sim{clean, {stock, at(sent-31, func(w *result.Wire) { w.Slaves[0].Overflow = 12 })}}, []sim{shown}},
 	{"bad-lost", nil, []sim{lossy, clean, lossy}, []sim{shown}},
 	{"cannot-tell-line", nil, []sim{invalid}, []sim{shown}},
 	{"cannot-tell-panic", nil, []sim{panicked}, nil},

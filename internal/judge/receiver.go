@@ -154,7 +154,7 @@ func receiverWarnings(r *result.Run) []result.Warning {
 			add(warnReceiverLost, "%d of %d packets that left the slaves did not reach the receiver (%.3g %%): the network between or the receiver lost them. Look at the drops of switch ports, at IGMP snooping, at 'ethtool -S' of the receiver's ports (rx_missed, rx_no_buffer), and whether a line leads to an interface that was not named.",
 				h.Remainder, h.LeftSum, 100*float64(h.Remainder)/float64(h.LeftSum))
 		case h.Remainder < 0:
-			add(warnReceiverMore, "The receiver saw %d packets more than the slaves counted: counters of real ports lag, so it is not the receiver that is wrong.", -h.Remainder)
+			add(warnReceiverMore, "The receiver saw %d packets more than the slaves counted: the counters of real ports lag behind what was sent.", -h.Remainder)
 		}
 	}
 	if n := value("receiver.overflow"); n > 0 {

@@ -31,7 +31,7 @@ func Receiving(runs []result.ReceivedRun) string {
 	}
 	r := slices.MaxFunc(runs, func(a, b result.ReceivedRun) int { return cmp.Compare(a.Last.UnixNano(), b.Last.UnixNano()) })
 	t := totalOf(r)
-	text := fmt.Sprintf("run %s: %d received, %d lost, %s", runName(r.Run), t.unique, t.gaps, result.BitRate(rateOf(r, lastSecond)))
+	text := fmt.Sprintf("run %d: %d received, %d lost, %s", r.Run, t.unique, t.gaps, result.BitRate(rateOf(r, lastSecond)))
 	if t.overflow > 0 {
 		text += fmt.Sprintf(", %d overflowed", t.overflow)
 	}
@@ -57,13 +57,10 @@ func Received(f result.ReceiverFile) string {
 	return b.String()
 }
 
-// runName is a run's number as it is written everywhere.
-func runName(n uint32) string { return fmt.Sprintf("%#08x", n) }
-
 // received writes one run.
 func received(b *strings.Builder, at result.Receiver, r result.ReceivedRun) {
 	const clock = "15:04:05.000"
-	fmt.Fprintf(b, "\nrun %s, %s to %s UTC\n", runName(r.Run), r.First.UTC().Format(time.DateOnly+" "+clock), r.Last.UTC().Format(clock))
+	fmt.Fprintf(b, "\nrun %d, %s to %s UTC\n", r.Run, r.First.UTC().Format(time.DateOnly+" "+clock), r.Last.UTC().Format(clock))
 	total, rate := totalOf(r), rateOf(r, wholeRun)
 	cells := [][]string{{"  sender", "received", "lost", "duplicates", "reordered", "copies", "rate"}}
 	for _, s := range r.Wire.Senders {

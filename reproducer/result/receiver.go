@@ -71,7 +71,7 @@ type Reception struct {
 func (f ReceiverFile) Reception(run uint32) Reception {
 	i := slices.IndexFunc(f.Runs, func(r ReceivedRun) bool { return r.Run == run })
 	if i < 0 {
-		why := fmt.Sprintf("the receiver's file has no run %#08x", run)
+		why := fmt.Sprintf("the receiver's file has no run %d", run)
 		if f.Forgotten > 0 {
 			why += fmt.Sprintf(", and the receiver has forgotten %d runs", f.Forgotten)
 		}
@@ -135,7 +135,7 @@ func DecodeReceiver(name string, data []byte) (ReceiverFile, error) {
 	}
 	for _, r := range f.Runs {
 		if lines := len(r.Wire.Slaves); lines != len(f.Receiver.Interfaces) {
-			return f, fmt.Errorf("%s: not a receiver's file: run %#08x has %d lines, and there are %d interfaces", name, r.Run, lines, len(f.Receiver.Interfaces))
+			return f, fmt.Errorf("%s: not a receiver's file: run %d has %d lines, and there are %d interfaces", name, r.Run, lines, len(f.Receiver.Interfaces))
 		}
 	}
 	return f, nil
