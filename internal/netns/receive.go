@@ -40,8 +40,13 @@ func (c *child) listen(job measure.Job) (receivers *traffic.Receivers, err error
 	if err != nil {
 		return nil, err
 	}
-	err = c.far.do(func() (err error) {
-		receivers, err = traffic.Listen(traffic.ReceiveConfig{Ifindexes: ends, Traffic: job.Scenario.Traffic})
+	vlan := job.Scenario.Topology.VLAN
+	err = c.far.do(func() error {
+		members, err := farVLAN(ends, vlan)
+		if err != nil {
+			return err
+		}
+		receivers, err = traffic.Listen(traffic.ReceiveConfig{Ifindexes: ends, Traffic: job.Scenario.Traffic, VLAN: vlan, Members: members})
 		return err
 	})
 	return receivers, err

@@ -40,6 +40,36 @@ func findBonding(k Running) error {
 	return nil
 }
 
+// VLAN makes VLAN interfaces. It is looked for, too, and never loaded: it gives every interface of the machine that filters
+// VLANs the id 0 (vlan_device_event, net/8021q/vlan.c).
+var VLAN = Module{Name: "8021q", Config: "CONFIG_VLAN_8021Q"}
+
+// NoVLANError says that the running kernel can make no VLAN interface, or can't before something is done.
+type NoVLANError struct {
+	Release  string
+	Presence Presence // NotLoaded, Absent or Unknown
+}
+
+func (e *NoVLANError) Error() string {
+	switch e.Presence {
+	case NotLoaded:
+		return "topology.vlan needs 8021q, a module that is not loaded (modprobe 8021q)"
+	case Absent:
+		return fmt.Sprintf("topology.vlan needs 8021q, which this kernel (%s) has not", e.Release)
+	}
+	return fmt.Sprintf("topology.vlan needs 8021q: nothing here tells whether this kernel (%s) has it, and it is not loaded (modprobe 8021q, outside of a container)", e.Release)
+}
+
+// FindVLAN is nil where the running kernel can make a VLAN interface, else a *NoVLANError. It loads nothing.
+func FindVLAN() error { return findVLAN(ReadRunning("/")) }
+
+func findVLAN(k Running) error {
+	if p, _ := k.Has(VLAN); p != Present {
+		return &NoVLANError{Release: k.Release, Presence: p}
+	}
+	return nil
+}
+
 // UnusableError says, in one sentence without its full stop, why nothing can be measured on the running kernel.
 type UnusableError struct{ Err error }
 

@@ -56,6 +56,27 @@ func TestWhatIsKnownOfAModule(t *testing.T) {
 	}
 }
 
+// VLAN interfaces are looked for in the same way: nothing is loaded, and the reason is one clause.
+func TestFindVLAN(t *testing.T) {
+	for _, c := range []struct {
+		files map[string]string
+		says  string // empty: it is there
+	}{
+		{map[string]string{"sys/module/8021q/version": ""}, ""},
+		{map[string]string{"boot/config-RELEASE": "CONFIG_VLAN_8021Q=y\n"}, ""},
+		{map[string]string{"lib/modules/RELEASE/modules.dep": "kernel/net/8021q/8021q.ko: kernel/net/802/mrp.ko\n"}, "not loaded (modprobe 8021q)"},
+		{map[string]string{"boot/config-RELEASE": "CONFIG_VLAN_8021Q=m\nCONFIG_VLAN_8021Q_GVRP=y\n"}, "not loaded (modprobe 8021q)"},
+		{map[string]string{"boot/config-RELEASE": "# CONFIG_VLAN_8021Q is not set\n"}, "has not"},
+		{nil, "nothing here tells whether this kernel"},
+	} {
+		err := findVLAN(tree(t, c.files))
+		var none *NoVLANError
+		if (err == nil) != (c.says == "") || err != nil && (!errors.As(err, &none) || !strings.Contains(err.Error(), c.says) || strings.HasSuffix(err.Error(), ".")) {
+			t.Errorf("%v: %v, want it to say %q", c.files, err, c.says)
+		}
+	}
+}
+
 // Where the kernel can make a bond Usable says nothing; here and elsewhere it is one sentence.
 func TestUsableIsOneSentence(t *testing.T) {
 	err := Usable(t.Context())

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,13 +33,31 @@ type UnusableError = netns.UnusableError
 // interface of the machine's own; the kernel may load modules of qdiscs and filters for it.
 func NetnsUsable(ctx context.Context) error { return classifyNetns(netns.Usable(ctx)) }
 
+// NetnsUsableFor is NetnsUsable for scenarios that need what the options name: VLAN.
+func NetnsUsableFor(o Options) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := findVLAN(o); err != nil {
+			return &UnusableError{Err: err}
+		}
+		return NetnsUsable(ctx)
+	}
+}
+
+// findVLAN looks for VLAN interfaces where an arm needs one.
+func findVLAN(o Options) error {
+	if !o.VLAN {
+		return nil
+	}
+	return netns.FindVLAN()
+}
+
 // OpenNetns makes private namespaces on the running kernel, as root or as a user that may make user namespaces.
 // Errors are *UsageError, *KernelError, or of the environment.
 func OpenNetns(ctx context.Context, o Options) (Testbed, error) {
 	if err := refuseForNetns(o); err != nil {
 		return nil, err
 	}
-	if err := netns.FindBonding(); err != nil {
+	if err := cmp.Or(netns.FindBonding(), findVLAN(o)); err != nil {
 		return nil, classifyNetns(err)
 	}
 	o.Progress("making private network namespaces")
@@ -78,6 +97,7 @@ func refuseForNetns(o Options) error {
 // classifyNetns sorts the errors of netns.
 func classifyNetns(err error) error {
 	var none *netns.NoBondingError
+	var noVLAN *netns.NoVLANError
 	var ours *netns.PanicError
 	var unusable *netns.UnusableError
 	switch {
@@ -85,6 +105,8 @@ func classifyNetns(err error) error {
 		return unusable
 	case errors.As(err, &none) && none.Presence == netns.Absent:
 		return &KernelError{Reason: none.Error(), Err: err}
+	case errors.As(err, &noVLAN) && noVLAN.Presence == netns.Absent:
+		return &KernelError{Reason: noVLAN.Error(), Err: err}
 	case errors.As(err, &ours):
 		return &exitcode.Error{Code: exitcode.Panicked, Err: err}
 	}

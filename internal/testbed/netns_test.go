@@ -14,6 +14,7 @@ import (
 	"bondrepro/internal/measure"
 	"bondrepro/internal/netns"
 	"bondrepro/internal/osrun"
+	"bondrepro/internal/stamp"
 	"bondrepro/internal/vmtest"
 	"bondrepro/qdiscstat/counters"
 	"bondrepro/reproducer/result"
@@ -56,6 +57,8 @@ func TestNetnsErrorsBySort(t *testing.T) {
 		{&netns.NoBondingError{Release: "6.18", Presence: netns.Absent}, new(*KernelError), 0},
 		{&netns.NoBondingError{Release: "6.18", Presence: netns.NotLoaded}, new(*netns.NoBondingError), exitcode.Usage},
 		{&netns.NoBondingError{Release: "6.18"}, new(*netns.NoBondingError), exitcode.Usage},
+		{&netns.NoVLANError{Release: "6.18", Presence: netns.Absent}, new(*KernelError), 0},
+		{&netns.NoVLANError{Release: "6.18", Presence: netns.NotLoaded}, new(*netns.NoVLANError), exitcode.Usage},
 		{&netns.UnusableError{Err: &netns.NoBondingError{Release: "6.18", Presence: netns.Absent}}, new(*UnusableError), exitcode.Usage},
 		{&netns.PanicError{Err: other}, new(*exitcode.Error), exitcode.Panicked},
 		{&netns.DeadError{Err: other}, new(*netns.DeadError), exitcode.Usage},
@@ -91,7 +94,7 @@ func TestNetnsInGuest(t *testing.T) {
 		t.Skip("is outside")
 	}
 	vmtest.Guest{
-		Modules: []string{"bonding", "veth", "sch_tbf", "sch_ingress", "cls_matchall", "act_gact", "sch_netem"},
+		Modules: []string{"bonding", "veth", "8021q", "sch_tbf", "sch_ingress", "cls_matchall", "act_gact", "sch_netem"},
 	}.Run(t, "^TestNetnsMeasures")
 }
 
@@ -107,16 +110,20 @@ func TestNetnsMeasures(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, group, mode string
-		queues            int
+		queues, vlan      int
 	}{
-		{"one queue", "239.66.1.1", "active-backup", 1},
-		{"four queues", "239.66.1.1", "active-backup", 4},
-		{"IPv6", "ff15::66:1", "active-backup", 1},
-		{"a partner", "239.66.1.1", "802.3ad", 1},
+		{"one queue", "239.66.1.1", "active-backup", 1, 0},
+		{"four queues", "239.66.1.1", "active-backup", 4, 0},
+		{"IPv6", "ff15::66:1", "active-backup", 1, 0},
+		{"a partner", "239.66.1.1", "802.3ad", 1, 0},
+		{"a VLAN", "239.66.1.1", "active-backup", 1, 100},
+		{"a VLAN, IPv6", "ff15::66:1", "active-backup", 1, 4094},
+		{"a VLAN, a partner", "239.66.1.1", "802.3ad", 1, 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sc := scenarios.Default()
 			sc.Topology.Slaves.Queues, sc.Topology.Bond.Mode, sc.Traffic.Groups = c.queues, c.mode, scenarios.Groups{c.group}
+			sc.Topology.VLAN = c.vlan
 			measureTwice(t, sc)
 		})
 	}
@@ -151,7 +158,7 @@ func measureTwice(t *testing.T, sc scenarios.Scenario) {
 	sc.Topology.Slaves.TxQueueLen = 100
 	sc.Traffic.Duration, sc.Traffic.Warmup = scenarios.Duration(time.Second), scenarios.Duration(200*time.Millisecond)
 	slaves := sc.Topology.Slaves
-	bed, err := OpenNetns(ctx, Options{NICs: slaves.Count, Queues: slaves.Queues, Partner: sc.Topology.Bond.Mode == "802.3ad", Progress: silent})
+	bed, err := OpenNetns(ctx, Options{NICs: slaves.Count, Queues: slaves.Queues, VLAN: sc.Topology.VLAN != 0, Partner: sc.Topology.Bond.Mode == "802.3ad", Progress: silent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +180,9 @@ func measureTwice(t *testing.T, sc scenarios.Scenario) {
 			t.Fatal(err)
 		}
 		checkAccount(t, rec, orphan == scenarios.OrphanNetem)
+		if rec.Wire.Slaves[0].Overflow+rec.Wire.Slaves[1].Overflow == 0 {
+			checkLengths(t, rec, 0) // veth takes the tag beside the packet all the way (NETIF_F_HW_VLAN_CTAG_TX)
+		}
 		for _, s := range rec.Slaves {
 			if s.Queues != slaves.Queues || s.Driver != "veth" {
 				t.Errorf("slave %+v", s)
@@ -197,6 +207,9 @@ func checkAccount(t *testing.T, rec result.Recording, orphaned bool) {
 	text := fmt.Sprintf("orphaned %v: offered %d, into the bond %d; the slaves sent %d, of which %d are their own, and dropped %d; %d arrived, %d found no room, foreign %v; drain %+v",
 		orphaned, offered, into, sent, own, dropped, arrived, overflow, foreign, rec.Drain)
 	t.Log(text)
+	if foreign[string(stamp.VLAN)] > 0 {
+		t.Error("packets of ours came in a wrong VLAN: " + text)
+	}
 	if offered == 0 || !rec.Drain.Quiet {
 		t.Error("offered nothing, or was never quiet: " + text)
 	}

@@ -1,5 +1,5 @@
-// Package testbed makes the place a scenario runs in, and measures there. A guest in QEMU (vm) is the one
-// place this version makes.
+// Package testbed makes the place a scenario runs in, and measures there. That is a
+// guest in QEMU (vm), private namespaces on the running kernel (netns), or real ports of this machine (host).
 package testbed
 
 import (
@@ -41,8 +41,10 @@ type Options struct {
 	NICs       int               // slaves
 	Queues     int               // TX queues of each; 0 stands for 1
 	IPv6       bool              // an arm sends IPv6
+	VLAN       bool              // an arm has a VLAN on its bond
 	Partner    bool              // a second bond is cabled to the slaves: 802.3ad
 	LinkSpeed  int               // Mbit/s that the NICs claim; 0: none, which 802.3ad does not take
 	Qdiscs     []string          // of the slaves, so that their modules are there
+	Host       HostOptions
 	Progress   func(text string) // what is being done; never nil
 }

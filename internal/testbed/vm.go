@@ -14,6 +14,7 @@ import (
 
 	"bondrepro/internal/kernel"
 	"bondrepro/internal/measure"
+	"bondrepro/internal/netns"
 	"bondrepro/internal/vm"
 	"bondrepro/reproducer/result"
 )
@@ -142,6 +143,9 @@ func modulesFor(k *kernel.Kernel, o Options) (modules []kernel.Module, lacks []s
 	if o.IPv6 && k.Has("ipv6") { // else it is built in, or not there: the guest will tell
 		names = append(names, "ipv6")
 	}
+	if o.VLAN {
+		names = append(names, netns.VLAN.Name)
+	}
 	for _, name := range usefulModules {
 		_, known := k.BuiltIn(name)
 		switch {
@@ -254,7 +258,7 @@ func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 	w := g.machine.Wire()
 	w.SetRates(g.rates(job.LineRate))
 	g.machine.TakeComplaints() // of what went before
-	w.Begin(job.Run, job.Scenario.Traffic)
+	w.Begin(job.Run, job.Scenario.Traffic, job.Scenario.Topology.VLAN)
 	err = g.call(ctx, measure.KindMeasure, job, &rec)
 	if err == nil {
 		err = g.waitIdle(ctx)

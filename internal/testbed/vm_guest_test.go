@@ -3,12 +3,15 @@ package testbed
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	"bondrepro/internal/measure"
 	"bondrepro/internal/vmtest"
+	"bondrepro/qdiscstat/counters"
+	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
 
@@ -17,10 +20,16 @@ func TestVMMeasures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots guests: left out by -short")
 	}
-	for name, mode := range map[string]string{"four queues": "active-backup", "four queues and a partner": "802.3ad"} {
+	for name, topology := range map[string]struct {
+		mode         string
+		queues, vlan int
+	}{
+		"four queues": {"active-backup", 4, 0}, "four queues and a partner": {"802.3ad", 4, 0}, "a VLAN": {"active-backup", 1, 100},
+	} {
 		t.Run(name, func(t *testing.T) {
 			sc := scenarios.Default()
-			sc.Topology.Slaves.Queues, sc.Topology.Bond.Mode, sc.Traffic.Senders = 4, mode, 4
+			sc.Topology.Slaves.Queues, sc.Topology.Bond.Mode, sc.Topology.VLAN = topology.queues, topology.mode, topology.vlan
+			sc.Traffic.Senders = scenarios.Senders(topology.queues)
 			sc.Traffic.Duration, sc.Traffic.Warmup = scenarios.Duration(time.Second), scenarios.Duration(200*time.Millisecond)
 			measureInGuest(t, sc)
 		})
@@ -33,7 +42,7 @@ func measureInGuest(t *testing.T, sc scenarios.Scenario) {
 	slaves, lacp := sc.Topology.Slaves, sc.Topology.Bond.Mode == "802.3ad"
 	bed, err := OpenVM(ctx, Options{
 		Kernel: cmp.Or(os.Getenv("BONDREPRO_KERNEL"), vmtest.Kernel), NICs: slaves.Count, Queues: slaves.Queues,
-		Partner: lacp, LinkSpeed: 10000, Qdiscs: []string{slaves.Qdisc}, Progress: silent,
+		VLAN: sc.Topology.VLAN != 0, Partner: lacp, LinkSpeed: 10000, Qdiscs: []string{slaves.Qdisc}, Progress: silent,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +79,7 @@ func measureInGuest(t *testing.T, sc scenarios.Scenario) {
 	if len(rec.Wire.Slaves) != slaves.Count || len(rec.KernelLog) != 0 {
 		t.Errorf("%d lines, complaints %q", len(rec.Wire.Slaves), rec.KernelLog)
 	}
+	checkLengths(t, rec, map[bool]float64{true: 4}[sc.Topology.VLAN != 0])
 	if lacp != (lacpdus > 0) {
 		t.Errorf("%d LACPDUs of the slaves", lacpdus)
 	}
@@ -77,5 +87,31 @@ func measureInGuest(t *testing.T, sc scenarios.Scenario) {
 		if s.Queues != slaves.Queues || s.Driver != "virtio_net" || s.Ring != 256 {
 			t.Errorf("slave %+v", s)
 		}
+	}
+}
+
+// checkLengths compares what the counters take for the mean length of a frame. In the qdisc a VLAN's tag is beside the
+// packet and not counted; tag is by how much it makes frames longer for the driver and at the wire. With frames that are
+// not ours there are no means to compare.
+func checkLengths(t *testing.T, rec result.Recording, tag float64) {
+	t.Helper()
+	var qdisc, driver, wire, packets, sent, frames uint64
+	for i, w := range rec.Wire.Slaves {
+		if len(w.Foreign) > 0 {
+			return
+		}
+		wire, frames = wire+w.Bytes, frames+w.Frames
+		before, after := rec.Before.Slaves[i], rec.After.Slaves[i]
+		driver, sent = driver+after.TxBytes-before.TxBytes, sent+after.TxPackets-before.TxPackets
+		for j, q := range after.Qdiscs {
+			d, _ := counters.Delta(before.Qdiscs[j], q)
+			qdisc, packets = qdisc+d.Bytes, packets+d.Packets
+		}
+	}
+	mean := func(bytes, n uint64) float64 { return float64(bytes) / float64(n) }
+	text := fmt.Sprintf("bytes a frame: %.1f in the qdiscs, %.1f by the drivers, %.1f at the wire", mean(qdisc, packets), mean(driver, sent), mean(wire, frames))
+	t.Log(text)
+	if length := mean(qdisc, packets) + tag; mean(driver, sent) != length || mean(wire, frames) != length {
+		t.Errorf("%s; the last two should be %.0f more than the first", text, tag)
 	}
 }

@@ -7,25 +7,44 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
+	"bondrepro/internal/stamp"
 	"bondrepro/scenarios"
 )
 
-// openSniffer opens a packet socket for what comes to an interface beside the scenario's datagrams.
-func openSniffer(t scenarios.Traffic, ifindex, buffer int) (fd int, err error) {
+// heard is the interface by which a line's datagrams are heard: that of the VLAN they are in, else the line's own.
+func (cfg ReceiveConfig) heard(line int) int {
+	if cfg.VLAN != 0 {
+		return cfg.Members[line]
+	}
+	return cfg.Ifindexes[line]
+}
+
+// sniffed is what a frame is that no UDP socket heard. One of ours that has all they look at has a wrong tag, which the
+// frame does not tell.
+func (r *intake) sniffed(frame []byte) stamp.Kind {
+	d, kind := stamp.Find(frame)
+	if _, ours := stamp.Parse(d.Payload); ours && kind == r.kind && d.To.Port() == uint16(r.traffic.Port) {
+		return stamp.VLAN
+	}
+	return kind
+}
+
+// openSniffer opens a packet socket for what comes to an interface beside the scenario's datagrams in that VLAN.
+func openSniffer(t scenarios.Traffic, vlan, ifindex, buffer int) (fd int, err error) {
 	// Of no protocol, it hears nothing before it is bound.
 	fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return -1, fmt.Errorf("packet socket for foreign frames: %s", describe(err))
 	}
-	if err := setUpSniffer(fd, t, ifindex, buffer); err != nil {
+	if err := setUpSniffer(fd, t, vlan, ifindex, buffer); err != nil {
 		_ = unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil
 }
 
-func setUpSniffer(fd int, t scenarios.Traffic, ifindex, buffer int) error {
-	if err := attach(fd, foreign(t)); err != nil {
+func setUpSniffer(fd int, t scenarios.Traffic, vlan, ifindex, buffer int) error {
+	if err := attach(fd, foreign(t, vlan)); err != nil {
 		return err
 	}
 	if err := setUpReceiving(fd, buffer); err != nil {

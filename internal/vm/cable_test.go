@@ -30,7 +30,7 @@ func TestCableAndComplaints(t *testing.T) {
 // testCable sends a frame from one NIC to the other, and looks for it on the sender's line, too.
 func testCable(t *testing.T, m *vm.Machine, from, to int) {
 	t.Helper()
-	m.Wire().Begin(1, vm.Traffic(1))
+	m.Wire().Begin(1, vm.Traffic(1), 0)
 	var got []byte
 	if err := call(t, m, "cable", cableJob{From: from, To: to}, &got); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestBondsAgreeOverCables(t *testing.T) {
 				c.NICs, c.Queues, c.LinkSpeed = 4, n, 10000
 				c.Cables = [][2]int{{0, 2}, {1, 3}}
 			})
-			m.Wire().Begin(1, vm.Traffic(1))
+			m.Wire().Begin(1, vm.Traffic(1), 0)
 			var r bondsReply
 			if err := call(t, m, "bonds", nil, &r); err != nil {
 				t.Fatal(err)

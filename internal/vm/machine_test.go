@@ -182,7 +182,7 @@ func testWire(t *testing.T, m *vm.Machine) {
 func testFullLine(t *testing.T, m *vm.Machine) {
 	w := m.Wire()
 	w.SetRates([]float64{0, 0})
-	w.Begin(20, vm.Traffic(1))
+	w.Begin(20, vm.Traffic(1), 0)
 	const count = 2000
 	sent := make(chan error, 1)
 	go func() { sent <- call(t, m, "send", sendJob{Run: 20, Count: count, Payload: 4000}, nil) }()
@@ -233,7 +233,7 @@ func testLine(t *testing.T, m *vm.Machine, nic int, run uint32, count uint64, ra
 	rates := []float64{0, 0}
 	rates[nic] = rate
 	w.SetRates(rates)
-	w.Begin(run, vm.Traffic(1))
+	w.Begin(run, vm.Traffic(1), 0)
 	if err := call(t, m, "send", sendJob{Run: run, Count: count, Payload: 4000, NIC: nic}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestQueues(t *testing.T) {
 func spread(t *testing.T, m *vm.Machine, run uint32, count uint64, rate float64) float64 {
 	t.Helper()
 	m.Wire().SetRates([]float64{rate, 0})
-	m.Wire().Begin(run, vm.Traffic(queues))
+	m.Wire().Begin(run, vm.Traffic(queues), 0)
 	if err := call(t, m, "spray", sprayJob{Run: run, Senders: queues, Count: count, Payload: 4000}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func testQueuesPushBack(t *testing.T, m *vm.Machine) {
 	before := leaves(t, m, 0)
 	m.Wire().SetRates([]float64{0, 0})
 	time.Sleep(20 * time.Millisecond) // a read that had begun may still take a frame
-	m.Wire().Begin(3, vm.Traffic(queues))
+	m.Wire().Begin(3, vm.Traffic(queues), 0)
 	job := sprayJob{Run: 3, Senders: queues, Count: count, Payload: 4000, Buffered: true}
 	if err := call(t, m, "spray", job, nil); err != nil {
 		t.Fatal(err)

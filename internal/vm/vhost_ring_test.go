@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -188,11 +189,11 @@ func TestDamagedRings(t *testing.T) {
 		"an address after":      {func(d *driver) { d.offer(d.chain(descriptor{addr: testBase + 64<<10, size: 100})) }, "outside"},
 		"an end after":          {func(d *driver) { d.offer(d.chain(descriptor{addr: testBase + 64<<10 - 99, size: 100})) }, "outside"},
 		"an address that wraps": {func(d *driver) { d.offer(d.chain(descriptor{addr: math.MaxUint64 - 50, size: 100})) }, "outside"},
-		"a huge frame":          {func(d *driver) { d.offer(d.chain(descriptor{addr: testBase, size: math.MaxUint32})) }, "a frame of more than 65536"},
+		"a huge frame":          {func(d *driver) { d.offer(d.chain(descriptor{addr: testBase, size: math.MaxUint32})) }, fmt.Sprintf("a frame of more than %d", frameMax)},
 		"a frame a bit too large": {func(d *driver) {
 			half := descriptor{addr: testBase, size: 40000}
 			d.offer(d.chain(half, half))
-		}, "a frame of more than 65536"},
+		}, fmt.Sprintf("a frame of more than %d", frameMax)},
 		"only a header":     {func(d *driver) { d.offer(d.chain(descriptor{addr: testBase, size: netHeader})) }, "without a byte"},
 		"not even a header": {func(d *driver) { d.offer(d.chain(descriptor{addr: testBase, size: 3})) }, "without a byte"},
 		"indirect and next": {func(d *driver) { d.offer(indirect(d, make([]byte, 16), func(x *descriptor) { x.flags |= descNext })) }, "is indirect and has a next"},

@@ -71,10 +71,10 @@ func (w *Wire) SetRates(bitsPerSecond []float64) {
 	}
 }
 
-// Begin forgets all counts and starts to count a run. Frames of any other run are stale from now on; so call it
-// when the lines are idle and before the first send.
-func (w *Wire) Begin(number uint32, traffic scenarios.Traffic) {
-	w.run = arrivals.NewRun(number, traffic)
+// Begin forgets all counts and starts to count a run, whose frames are in that VLAN (0: none). Frames of any other run are
+// stale from now on; so call it when the lines are idle and before the first send.
+func (w *Wire) Begin(number uint32, traffic scenarios.Traffic, vlan int) {
+	w.run = arrivals.NewRun(number, traffic).InVLAN(vlan)
 	for _, l := range w.lines {
 		l.mu.Lock()
 		l.arrived = w.run.Line()

@@ -40,7 +40,7 @@ func TestTakingAFrameDoesNotAllocate(t *testing.T) {
 	defer ours.close()
 	defer unix.Close(theirs)
 	w := newWire([]port{ours}, nil)
-	w.Begin(1, Traffic(1))
+	w.Begin(1, Traffic(1), 0)
 	l, buf, frame := w.lines[0], make([]byte, frameMax), datagram(1, 0, 0, 1500)
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := unix.Write(theirs, frame); err != nil {
@@ -146,7 +146,7 @@ func TestStoppedLineIsFullAndGoesOn(t *testing.T) {
 	w, nics := lines(t, 2)
 	w.SetRates([]float64{0, math.Inf(1)})
 	time.Sleep(2 * longestWait) // a read that had begun may still take a frame
-	w.Begin(1, Traffic(1))
+	w.Begin(1, Traffic(1), 0)
 	took := fill(t, nics[0], 1, 0, 4042)
 	if took == 0 || took > 20 {
 		t.Errorf("a stopped line took %d frames of 4042 bytes, want a handful", took)
@@ -168,7 +168,7 @@ func TestLinesHoldTheirSendersBack(t *testing.T) {
 	w, nics := lines(t, 2)
 	rates := []float64{20e6, 60e6}
 	w.SetRates(rates)
-	w.Begin(1, Traffic(2))
+	w.Begin(1, Traffic(2), 0)
 	const frames, size = 1000, 1500
 	var senders sync.WaitGroup
 	for i, fd := range nics {
@@ -332,7 +332,7 @@ func BenchmarkFrame(b *testing.B) {
 	defer ours.close()
 	defer unix.Close(theirs)
 	w := newWire([]port{ours}, nil)
-	w.Begin(1, Traffic(1))
+	w.Begin(1, Traffic(1), 0)
 	l, buf, frame := w.lines[0], make([]byte, frameMax), datagram(1, 0, 0, 4042)
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()
