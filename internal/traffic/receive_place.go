@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/safchain/ethtool"
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"bondrepro/reproducer/result"
@@ -43,7 +44,7 @@ func OpenSite(names []string, t scenarios.Traffic) (*Site, error) {
 	}
 	for _, x := range interfaces {
 		cfg.Ifindexes = append(cfg.Ifindexes, x.Index)
-		if x.Flags&net.FlagRunning == 0 {
+		if !hasCarrier(x.Index) {
 			s.warn(warnNoCarrier, "%s has no carrier: nothing can come before it has.", x.Name)
 		}
 		s.warnOfFilter(x, t)
@@ -59,6 +60,13 @@ func OpenSite(names []string, t scenarios.Traffic) (*Site, error) {
 
 func (s *Site) warn(code, format string, args ...any) {
 	s.Warnings = append(s.Warnings, result.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+}
+
+// hasCarrier tells whether an interface has one. IFF_RUNNING of net.Interface lags behind it (linkwatch); what can't be
+// asked has.
+func hasCarrier(ifindex int) bool {
+	l, err := netlink.LinkByIndex(ifindex)
+	return err != nil || l.Attrs().RawFlags&unix.IFF_LOWER_UP != 0
 }
 
 // maySniff tells whether this process has the right to packet sockets.

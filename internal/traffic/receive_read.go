@@ -105,8 +105,10 @@ func (r *intake) take(s *receiver, slots *slots, i int, now int64) (at int64) {
 		a.lost = s.drops.advance(m.drops)
 	}
 	if s.sniffs {
+		r.tookFrames++
 		a.kind = r.sniffed(m.data)
 	} else {
+		r.tookDatagrams++
 		a.datagram, a.kind, a.size = true, r.kind, m.size+r.overhead
 		a.filled, a.to = copy(a.head[:], m.data), netip.AddrPortFrom(m.to, uint16(r.traffic.Port))
 		r.last[s.line] = r.clock.now()
