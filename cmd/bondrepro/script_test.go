@@ -18,7 +18,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata",
 		RequireUniqueNames: true,
-		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"status": status, "send": send, "await": await},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/cache")
 			return os.CopyFS(e.WorkDir+"/recorded", os.DirFS("../../reproducer/testdata"))
