@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// RunsMost is how many runs are remembered: the latest.
-	RunsMost = 64
 	// accountsEvery is the distance of the points of a line's series: runs may be long, and there are many.
 	accountsEvery = int64(time.Second)
 	// sendersMost is as many as a scenario can have.
@@ -70,7 +68,7 @@ func (a *Accounts) of(number uint32) *account {
 	if i := slices.IndexFunc(a.accounts, func(x *account) bool { return x.run.number == number }); i >= 0 {
 		return a.accounts[i]
 	}
-	if len(a.accounts) == RunsMost {
+	if len(a.accounts) == result.ReceivedRuns {
 		oldest := slices.MinFunc(a.accounts, func(x, y *account) int { return cmp.Compare(x.run.last, y.run.last) })
 		a.accounts = slices.DeleteFunc(a.accounts, func(x *account) bool { return x == oldest })
 		a.forgotten++

@@ -46,7 +46,7 @@ func Received(f result.ReceiverFile) string {
 		wrap(&b, "  "+w.Code+": ", w.Text)
 	}
 	if f.Forgotten > 0 {
-		wrap(&b, "", fmt.Sprintf("(%s of more than %d are no longer known)", plural(int(f.Forgotten), "earlier run"), len(f.Runs)))
+		wrap(&b, "", fmt.Sprintf("(the latest %d runs are kept; forgotten: %s)", result.ReceivedRuns, plural(int(f.Forgotten), "run")))
 	}
 	if len(f.Runs) == 0 {
 		b.WriteString("\nnothing of ours came\n")

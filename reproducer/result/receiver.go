@@ -12,6 +12,9 @@ import (
 // ReceiverSchema is the version of a receiver file's JSON form; it grows when a field changes its meaning or goes.
 const ReceiverSchema = 1
 
+// ReceivedRuns is how many runs a receiver remembers: the latest.
+const ReceivedRuns = 64
+
 // ReceiverFile is what `bondrepro receive` writes: where it listened, and an account of each run that it heard of.
 type ReceiverFile struct {
 	Schema   int       `json:"schema"`
@@ -21,7 +24,7 @@ type ReceiverFile struct {
 	Written  time.Time `json:"written"`
 	// Ended tells that the receiver has ended: nothing more will come in this file.
 	Ended bool `json:"ended"`
-	// Forgotten is how many runs are no longer in Runs, which holds the latest 64.
+	// Forgotten is how many runs are no longer in Runs, which holds the latest ReceivedRuns.
 	Forgotten uint64        `json:"forgotten,omitempty"`
 	Runs      []ReceivedRun `json:"runs"` // by the time of their first frame
 	Warnings  []Warning     `json:"warnings,omitempty"`
