@@ -66,7 +66,7 @@ Exit code 0: it has ended as asked, whatever came. 128: usage or environment err
 }
 
 func receive(c *cobra.Command, sc scenarios.Scenario, o receiving) (err error) {
-	site, err := traffic.OpenSite(o.interfaces, sc.Traffic)
+	site, err := traffic.OpenSite(o.interfaces, sc.Traffic, sc.Topology.VLAN)
 	if err != nil {
 		return err
 	}

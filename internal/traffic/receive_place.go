@@ -20,6 +20,7 @@ import (
 const (
 	warnNoCarrier = "no-carrier"
 	warnFilter    = "rp-filter"
+	warnVLAN      = "vlan"
 	warnNoFrames  = "no-foreign-frames"
 	warnBuffer    = "small-receive-buffer"
 )
@@ -32,8 +33,8 @@ type Site struct {
 }
 
 // OpenSite makes this machine a member of the scenario's groups on the interfaces, which must be there and up, and starts
-// to count. Errors are one sentence.
-func OpenSite(names []string, t scenarios.Traffic) (*Site, error) {
+// to count. vlan is that of the senders' frames; 0: none. Errors are one sentence.
+func OpenSite(names []string, t scenarios.Traffic, vlan int) (*Site, error) {
 	interfaces, err := named(names)
 	if err != nil {
 		return nil, err
@@ -44,8 +45,8 @@ func OpenSite(names []string, t scenarios.Traffic) (*Site, error) {
 	}
 	for _, x := range interfaces {
 		cfg.Ifindexes = append(cfg.Ifindexes, x.Index)
-		if !hasCarrier(x.Index) {
-			s.warn(warnNoCarrier, "%s has no carrier: nothing can come before it has.", x.Name)
+		if link, err := netlink.LinkByIndex(x.Index); err == nil { // what can't be asked is not warned of
+			s.warnOfLink(link, vlan)
 		}
 		s.warnOfFilter(x, t)
 	}
@@ -62,11 +63,17 @@ func (s *Site) warn(code, format string, args ...any) {
 	s.Warnings = append(s.Warnings, result.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
-// hasCarrier tells whether an interface has one. IFF_RUNNING of net.Interface lags behind it (linkwatch); what can't be
-// asked has.
-func hasCarrier(ifindex int) bool {
-	l, err := netlink.LinkByIndex(ifindex)
-	return err != nil || l.Attrs().RawFlags&unix.IFF_LOWER_UP != 0
+// warnOfLink warns of an interface that can't bring anything as it is. A switch may take tags off: so it is no error.
+func (s *Site) warnOfLink(link netlink.Link, vlan int) {
+	name := link.Attrs().Name
+	// IFF_RUNNING of net.Interface lags behind the carrier (net/core/link_watch.c).
+	if link.Attrs().RawFlags&unix.IFF_LOWER_UP == 0 {
+		s.warn(warnNoCarrier, "%s has no carrier: nothing can come before it has.", name)
+	}
+	if of, is := link.(*netlink.Vlan); vlan != 0 && !(is && of.VlanId == vlan) {
+		s.warn(warnVLAN, "The senders' frames are in VLAN %d and %s is no interface of it: they come in only where a switch takes the tag off, or at one that 'ip link add link %s name %s.%d type vlan id %d' makes.",
+			vlan, name, name, name, vlan, vlan)
+	}
 }
 
 // maySniff tells whether this process has the right to packet sockets.

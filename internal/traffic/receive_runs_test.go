@@ -21,7 +21,7 @@ func (p *twoPlaces) site(t *testing.T, groups int) *Site {
 	t.Helper()
 	var s *Site
 	var err error
-	p.away(func() { s, err = OpenSite(p.names(t), p.traffic(groups)) })
+	p.away(func() { s, err = OpenSite(p.names(t), p.traffic(groups), 0) })
 	if err != nil {
 		t.Error(err)
 		runtime.Goexit()
@@ -190,7 +190,7 @@ func TestInterfacesThatAreRefused(t *testing.T) {
 				{[]string{"down0"}, "--interface down0: it is down; 'ip link set down0 up' brings it up"},
 				{[]string{"rx0", "rx0"}, "--interface rx0 is named twice"},
 			} {
-				s, err := OpenSite(c.names, p.traffic(1))
+				s, err := OpenSite(c.names, p.traffic(1), 0)
 				if err == nil {
 					t.Errorf("%v: opened", c.names)
 					_ = s.Close()
@@ -200,7 +200,7 @@ func TestInterfacesThatAreRefused(t *testing.T) {
 			}
 			bad := p.traffic(1)
 			bad.Groups[0] = "10.0.0.1" // the scenario's rules let no such group through
-			if _, err := OpenSite([]string{"rx0"}, bad); err == nil || !strings.HasPrefix(err.Error(), "--interface rx0: traffic.groups: 10.0.0.1") {
+			if _, err := OpenSite([]string{"rx0"}, bad, 0); err == nil || !strings.HasPrefix(err.Error(), "--interface rx0: traffic.groups: 10.0.0.1") {
 				t.Errorf("a group that is none: %v", err)
 			}
 		})
@@ -306,6 +306,29 @@ func (p *twoPlaces) setAddress(t *testing.T, address string) {
 	}
 	if err := netlink.AddrReplace(l, a); err != nil {
 		t.Error(err)
+	}
+}
+
+// An interface of another VLAN or of none brings nothing, unless a switch helps.
+func TestWarningOfVLANs(t *testing.T) {
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name, attrs.RawFlags = "eth3", unix.IFF_LOWER_UP
+	for _, c := range []struct {
+		link netlink.Link
+		vlan int
+		warn bool
+	}{
+		{&netlink.Device{LinkAttrs: attrs}, 0, false},
+		{&netlink.Device{LinkAttrs: attrs}, 100, true},
+		{&netlink.Vlan{LinkAttrs: attrs, VlanId: 7}, 100, true},
+		{&netlink.Vlan{LinkAttrs: attrs, VlanId: 100}, 100, false},
+		{&netlink.Vlan{LinkAttrs: attrs, VlanId: 100}, 0, false}, // a switch may put tags on
+	} {
+		s := &Site{}
+		s.warnOfLink(c.link, c.vlan)
+		if got := codesOf(s.Warnings) == warnVLAN; got != c.warn {
+			t.Errorf("%T in VLAN %d: %v", c.link, c.vlan, s.Warnings)
+		}
 	}
 }
 
