@@ -7,18 +7,25 @@ import (
 	"io"
 
 	"bondrepro/internal/doctor"
+	"bondrepro/scenarios"
 
 	"github.com/spf13/cobra"
 )
 
 func newDoctor() *cobra.Command {
-	var o doctor.Options
+	o := doctor.Options{Ports: doctor.Ports{Scenario: scenarios.Default()}}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell what this machine can do for bondrepro, and what to do about the rest",
-		Long:  "Tell what this machine can and can't do, and what to do about it. Nothing is changed.\n\nExit code 0: scenarios can be measured here. 128: they can't.",
-		Args:  cobra.NoArgs,
+		Long: `Tell what this machine can and can't do, and what to do about it. Nothing is changed.
+
+With --slaves or --bond it tells what run --testbed host would refuse about these ports (NEEDED), and what would make
+its verdict weak (weak), for a scenario as bond-multicast-tx. What a command mends is mended before a run, by you.
+
+Exit code 0: scenarios can be measured here. 128: they can't.`,
+		Example: "  bondrepro doctor\n  bondrepro doctor --slaves eth1,eth2",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			checks, err := doctor.Examine(c.Context(), o)
 			if err != nil {
@@ -27,14 +34,22 @@ func newDoctor() *cobra.Command {
 			if err := printChecks(c.OutOrStdout(), checks, asJSON); err != nil {
 				return err
 			}
-			if !doctor.Healthy(checks) {
-				return errors.New("nothing can be measured here until what is marked NEEDED is there")
+			switch {
+			case doctor.Healthy(checks):
+				return nil
+			case o.Ports.Asked():
+				return errors.New("run --testbed host refuses these ports until what is marked NEEDED is mended")
 			}
-			return nil
+			return errors.New("nothing can be measured here until what is marked NEEDED is there")
 		},
 	}
-	c.Flags().StringVar(&o.QEMU, "qemu", "qemu-system-x86_64", "QEMU program")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the checks as JSON")
+	f := c.Flags()
+	f.StringVar(&o.QEMU, "qemu", "qemu-system-x86_64", "QEMU program")
+	f.StringSliceVar(&o.Ports.Slaves, "slaves", nil, "real ports to look at, as eth1,eth2")
+	f.StringVar(&o.Ports.Bond, "bond", "", "existing bond to look at, with its slaves")
+	f.BoolVar(&o.Ports.TakeAddresses, "take-addresses", false, "the ports' addresses may be taken off and put back")
+	f.BoolVar(&o.Ports.AllowVirtual, "allow-virtual", false, "take virtual interfaces, too")
+	f.BoolVar(&asJSON, "json", false, "print the checks as JSON")
 	return c
 }
 
@@ -47,6 +62,8 @@ func printChecks(w io.Writer, checks []doctor.Check, asJSON bool) error {
 		switch {
 		case !c.OK && c.Needed:
 			mark = "NEEDED"
+		case c.Weak:
+			mark = "weak  "
 		case !c.OK:
 			mark = "no    "
 		}

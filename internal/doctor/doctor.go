@@ -16,9 +16,11 @@ import (
 // Check is one thing looked at.
 type Check struct {
 	Name   string `json:"name"`
+	Code   string `json:"code,omitempty"` // of what was looked at, or found, on a port
 	OK     bool   `json:"ok"`
-	Needed bool   `json:"needed"` // without it nothing can be measured here
-	Found  string `json:"found"`  // what is there, or is not
+	Needed bool   `json:"needed"`         // without it nothing can be measured here
+	Weak   bool   `json:"weak,omitempty"` // with it a verdict is weak
+	Found  string `json:"found"`          // what is there, or is not
 	Remedy string `json:"remedy,omitempty"`
 
 	forGuest bool // without it no guest can be booted
@@ -26,11 +28,15 @@ type Check struct {
 
 // Options say what to look for. The zero value is usable.
 type Options struct {
-	QEMU string // program: a path, or a name looked up in $PATH
+	QEMU  string // program: a path, or a name looked up in $PATH
+	Ports Ports  // when any is named, only what real ports need is looked at
 }
 
-// Examine looks at everything. An error is ctx's.
+// Examine looks at everything. An error is ctx's, or one of usage.
 func Examine(ctx context.Context, o Options) ([]Check, error) {
+	if o.Ports.Asked() {
+		return examinePorts(o.Ports)
+	}
 	here := privateNamespaces(ctx)
 	checks := []Check{here, control(netns.ReadRunning("/")), qemu(ctx, o.QEMU), kvm(ctx, o.QEMU), bootable()}
 	return needed(checks, here.OK), ctx.Err()

@@ -101,6 +101,21 @@ func nameOf(links []link, ifindex int) string {
 	return ""
 }
 
+// Slaves names the interfaces that have the given one as their master.
+func Slaves(bond string) ([]string, error) {
+	links, err := readLinks()
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, l := range links {
+		if l.MasterIndex != 0 && nameOf(links, l.MasterIndex) == bond {
+			all = append(all, l.Name)
+		}
+	}
+	return all, nil
+}
+
 // facts are those that rtnetlink tells.
 func (l link) facts(links []link) Facts {
 	f := Facts{

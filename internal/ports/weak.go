@@ -47,7 +47,7 @@ var (
 )
 
 // Weaknesses tells what would make a verdict from these ports weak, the machine's own first. With Ask.Bond the facts are
-// the bond's and its slaves'.
+// the bond's, of which nothing is said, and its slaves'.
 func Weaknesses(all []Facts, m Machine, a Ask) []Weakness {
 	var weak []Weakness
 	add := func(port, code string, c complaint) {
@@ -58,7 +58,7 @@ func Weaknesses(all []Facts, m Machine, a Ask) []Weakness {
 	for _, r := range ofMachine {
 		add("", r.code, r.why(m))
 	}
-	slaves := slices.DeleteFunc(slices.Clone(all), func(f Facts) bool { return f.Kind == "bond" })
+	slaves := slices.DeleteFunc(slices.Clone(all), func(f Facts) bool { return f.Kind == "bond" || f.Link != "ether" })
 	for _, f := range slaves {
 		for _, r := range ofPort {
 			add(f.Name, r.code, r.why(f, m, a))

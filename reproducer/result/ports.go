@@ -123,13 +123,12 @@ var completionDrivers = []string{"virtio_net", "veth"}
 // CountsCompletions tells whether the driver's tx_packets counts what the device is done with.
 func CountsCompletions(driver string) bool { return slices.Contains(completionDrivers, driver) }
 
-// defaultLag is for drivers that are not in the table: longer than any period known but e1000's.
+// defaultLag is for drivers that are not in the table: longer than a second, which is a common period.
 const defaultLag = 1500 * time.Millisecond
 
-// lags are drivers whose counters are current, or older than the default. The others' may be up to their period behind:
-// bnxt_en, tg3 and bnx2 have the device write them to memory once a second (BNXT_DEF_STATS_COAL_TICKS,
-// DEFAULT_STAT_COALESCE_TICKS, BNX2_HC_STATS_TICKS), bnx2x asks for them once a second, mlx5 reads those of the port
-// in a work item once a second; e1000's watchdog adds the device's registers up every 2 s (e1000_watchdog).
+// lags are drivers whose counters are current, or older than the default. Those that have the device write its counters to
+// memory are a second behind: bnxt_en (BNXT_DEF_STATS_COAL_TICKS), tg3 (DEFAULT_STAT_COAL_TICKS), bnx2
+// (BNX2_HC_STATS_TICKS). e1000 adds the device's registers up every 2 s (e1000_watchdog).
 var lags = map[string]time.Duration{
 	"virtio_net": 0,
 	"veth":       0,
