@@ -26,14 +26,14 @@ func open() (*Accounts, func(line int, h stamp.Header, now int64)) {
 
 // TestAccountsAreKeptApart: two runs, one after the other and with a late frame of the first, by sender and line.
 func TestAccountsAreKeptApart(t *testing.T) {
-	const s = int64(time.Second)
+	const s, ms = int64(time.Second), int64(time.Millisecond)
 	a, take := open()
 	a.Foreign(0, stamp.ARP, 42, 0) // before any run: nobody's
 	a.Overflow(0, 5)
 	for i, seq := range []uint64{0, 2, 1, 2, 5} { // late, again, a gap
-		take(0, stamp.Header{Run: 70, Sender: 3, Seq: seq}, s+int64(i))
+		take(0, stamp.Header{Run: 70, Sender: 3, Seq: seq}, s+int64(i)*100*ms)
 	}
-	take(1, stamp.Header{Run: 70, Sender: 3, Seq: 5}, s+5) // a copy
+	take(1, stamp.Header{Run: 70, Sender: 3, Seq: 5}, s+500*ms) // a copy
 	a.Overflow(1, 2)
 	a.Foreign(0, stamp.IGMP, 46, s+6)
 	take(0, stamp.Header{Run: 80, Seq: 0}, 9*s)

@@ -141,6 +141,10 @@ func TestDropsComeWithADatagram(t *testing.T) {
 		if all, err := readDrops(s.fd); err != nil || s.drops.seen == 0 || s.drops.seen >= all {
 			t.Errorf("a datagram told of %d drops and the socket of %d (%v): want some, then more", s.drops.seen, all, err)
 		}
+		r.drain()
+		if l := r.run.Summary(r.lines).Slaves[0]; l.Ours+l.Overflow != 200 {
+			t.Errorf("%d arrived and %d overflowed of 200", l.Ours, l.Overflow)
+		}
 	})
 }
 
