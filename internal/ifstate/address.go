@@ -16,7 +16,7 @@ const passing = unix.IFA_F_SECONDARY | unix.IFA_F_TENTATIVE | unix.IFA_F_DADFAIL
 const forever = 0xffffffff
 
 // protoLinkLocal marks the link-local address that the kernel makes (IFAPROT_KERNEL_LL, include/uapi/linux/if_addr.h).
-const protoLinkLocal = 2
+const protoLinkLocal = 3
 
 // addressFlags are the words of ip(8).
 var addressFlags = []struct {

@@ -1,0 +1,364 @@
+package ifstate_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bondrepro/internal/ifstate"
+	"bondrepro/internal/ifstate/statetest"
+	"bondrepro/internal/initramfs"
+	"bondrepro/internal/vmtest"
+)
+
+func TestMain(m *testing.M) { vmtest.Main(m) }
+
+// TestInGuest runs the tests below that begin with TestPutBack on a kernel that has bonding.
+func TestInGuest(t *testing.T) {
+	if vmtest.Inside() {
+		t.Skip("is outside")
+	}
+	var files []initramfs.Entry
+	for _, name := range statetest.Tools {
+		more, err := vmtest.Program(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range more {
+			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
+				files = append(files, f)
+			}
+		}
+	}
+	pattern := "^TestPutBack"
+	if only := os.Getenv("IFSTATE_ONLY"); only != "" {
+		pattern = only
+	}
+	vmtest.Guest{
+		Modules: []string{"bonding", "sch_htb", "sch_tbf", "sch_fq", "sch_ingress", "cls_matchall", "act_gact", "8021q"}, NICs: 4, Files: files,
+		Patience: 20 * time.Minute,
+	}.Run(t, pattern)
+}
+
+// topology is a machine, and what is done to its ports.
+type topology struct {
+	setup   []string // command lines; "a=b" without a space writes a file below /proc/sys/net
+	ports   []string // that a bond is built of
+	disturb []string // the same, as a bond is built and taken down; in the end bond9 is what we made
+	cleanup []string
+}
+
+// building is what is done to ports to build a bond of them.
+func building(ports ...string) []string {
+	var steps []string
+	add := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
+	add("ip link add bond9 type bond mode active-backup miimon 50")
+	add("ip link set dev bond9 mtu 4000")
+	for _, p := range ports {
+		add("ip link set dev %s down", p)
+		add("ip link set dev %s txqueuelen 777", p)
+		add("ip link set dev %s master bond9", p)
+		add("ip link set dev %s up", p)
+		add("ethtool -K %s gro off", p)
+		for _, s := range []string{"addr_gen_mode=1", "accept_ra=0", "router_solicitations=0", "dad_transmits=0", "disable_ipv6=0"} {
+			add("ipv6/conf/%s/%s", p, s)
+		}
+		add("ip addr add 2001:db8:9::%d/64 dev %s nodad", len(steps), p)
+	}
+	add("ip link set dev bond9 up")
+	add("tc qdisc add dev bond9 clsact")
+	add("tc filter add dev bond9 egress matchall action continue")
+	add("ip addr add 203.0.113.1/24 dev bond9")
+	for n, p := range ports {
+		if n == 0 {
+			add("tc qdisc replace dev %s root handle 5: tbf rate 100mbit burst 64k latency 1s", p)
+			add("tc qdisc replace dev %s parent 5:1 pfifo_fast", p)
+		} else {
+			add("tc qdisc replace dev %s root pfifo_fast", p)
+		}
+	}
+	return steps
+}
+
+// removing is how the bond is taken down again.
+func removing(ports ...string) []string {
+	steps := []string{"ip link del dev bond9"}
+	for _, p := range ports {
+		steps = append(steps, "ip link set dev "+p+" down")
+	}
+	return steps
+}
+
+var topologies = map[string]topology{
+	"fresh": {
+		ports:   []string{"eth0", "eth1"},
+		disturb: building("eth0", "eth1"),
+	},
+	"addressed": {
+		setup: []string{
+			"ip link set dev eth1 down", "ip link set dev eth1 name wan.1",
+			"ip link set dev eth0 mtu 9000 txqueuelen 555", "ip link set dev wan.1 promisc on",
+			"ip link set dev eth0 up", "ip link set dev wan.1 up", "ip link set dev eth3 up",
+			"ip addr add 192.0.2.1/24 brd + dev eth0 label eth0:a", "ip addr add 192.0.2.5/24 dev eth0", "ip addr add 192.0.2.6/24 dev eth0",
+			"ip addr add 192.0.2.130/25 dev eth0 scope link valid_lft 90000 preferred_lft 80000",
+			"ip addr add 198.51.100.1 peer 198.51.100.2/32 dev wan.1", "ip addr add 10.9.0.1/24 dev wan.1 noprefixroute metric 77",
+			"ip addr add 172.16.0.1/24 dev eth3",
+			"ip addr add 2001:db8:1::1/64 dev eth0", "ip addr add 2001:db8:1::2/64 dev eth0 nodad",
+			"ip addr add 2001:db8:1::3/64 dev eth0 valid_lft 90000 preferred_lft 80000",
+			"ip addr add fe80::55/64 dev wan.1 nodad",
+			"ip route add 203.0.113.0/24 via 192.0.2.9 dev eth0 table 100 mtu 1400 advmss 1300",
+			"ip route add default via 192.0.2.254 dev eth0 metric 500 onlink",
+			"ip route add 10.50.0.0/16 nexthop via 192.0.2.9 dev eth0 weight 2 nexthop via 198.51.100.2 dev wan.1",
+			"ip route add 10.51.0.0/16 nexthop via 192.0.2.9 dev eth0 nexthop via 172.16.0.9 dev eth3",
+			"ip route add 10.60.0.0/16 via 172.16.0.9 dev eth3 src 192.0.2.5",
+			"ip route add 10.70.0.0/16 via inet6 2001:db8:1::9 dev eth0",
+			"ip route add unreachable 10.80.0.0/16",
+			"ip -6 route add 2001:db8:50::/48 via 2001:db8:1::9 dev eth0 metric 33 hoplimit 9",
+			"ip -6 route add 2001:db8:51::/48 nexthop via 2001:db8:1::9 dev eth0 nexthop via fe80::9 dev wan.1",
+			"ip -6 route add 2001:db8:52::/48 dev eth0 table 100 expires 9000",
+			"ip neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 nud permanent dev eth0",
+			"ip neigh add 2001:db8:1::77 lladdr 02:00:00:00:00:78 nud permanent router dev eth0",
+			"ip neigh add proxy 192.0.2.88 dev eth0",
+			"ip maddr add 01:00:5e:00:00:77 dev eth0",
+			"ipv4/conf/eth0/rp_filter=2", "ipv6/conf/eth0/accept_dad=2", "ipv4/neigh/wan.1/base_reachable_time_ms=30500", "ipv4/conf/wan.1/forwarding=1",
+			"tc qdisc replace dev eth0 root handle 1: htb default 20",
+			"tc class add dev eth0 parent 1: classid 1:1 htb rate 1gbit",
+			"tc class add dev eth0 parent 1:1 classid 1:10 htb rate 300mbit ceil 1gbit prio 1",
+			"tc class add dev eth0 parent 1:1 classid 1:20 htb rate 700mbit ceil 1gbit",
+			"tc qdisc add dev eth0 parent 1:20 handle 20: fq_codel",
+		},
+		ports:   []string{"eth0", "wan.1"},
+		disturb: append(building("eth0", "wan.1"), "ip addr flush dev eth0", "ip addr flush dev wan.1"),
+		cleanup: []string{
+			"tc qdisc del dev eth0 root", "ip addr flush dev eth0", "ip addr flush dev wan.1", "ip addr flush dev eth3", "ip link set dev wan.1 promisc off",
+			"ip link set dev eth0 down mtu 1500 txqueuelen 1000", "ip link set dev wan.1 down", "ip link set dev eth3 down", "ip link set dev wan.1 name eth1",
+			"ip maddr del 01:00:5e:00:00:77 dev eth0",
+		},
+	},
+	"enslaved": {
+		setup: []string{
+			"ip link add bondA type bond mode active-backup miimon 50",
+			"ip link add bondX type bond mode balance-xor xmit_hash_policy layer3+4 miimon 50",
+			"ip link set dev eth0 down", "ip link set dev eth1 down", "ip link set dev eth2 down", "ip link set dev eth3 down",
+			"ip link set dev bondA mtu 2000",
+			"ip link set dev eth0 master bondA", "ip link set dev eth1 master bondA", "ip link set dev eth2 master bondX", "ip link set dev eth3 master bondX",
+			"ip link set dev bondA type bond primary eth1", "ip link set dev eth0 type bond_slave queue_id 3", "ip link set dev eth2 type bond_slave queue_id 2",
+			"ip link set dev bondX address 02:00:00:00:0a:0a",
+			"ip link set dev bondA up", "ip link set dev bondX up",
+			"ip addr add 192.0.2.1/24 dev bondA", "ip route add 203.0.113.0/24 via 192.0.2.9", "ip addr add 2001:db8:1::1/64 dev bondA",
+			"ip link add link bondX name bondX.5 type vlan id 5", "ip link set dev bondX.5 up", "ip addr add 198.51.100.1/24 dev bondX.5",
+		},
+		ports:   []string{"eth0", "eth1", "eth2"},
+		disturb: append([]string{"ip link set dev eth0 nomaster", "ip link set dev eth1 nomaster", "ip link set dev eth2 nomaster"}, building("eth0", "eth1", "eth2")...),
+		cleanup: []string{"ip link del dev bondX.5", "ip link del dev bondX", "ip link del dev bondA"},
+	},
+}
+
+func TestPutBackFresh(t *testing.T)     { putBack(t, "fresh") }
+func TestPutBackAddressed(t *testing.T) { putBack(t, "addressed") }
+func TestPutBackEnslaved(t *testing.T)  { putBack(t, "enslaved") }
+
+// putBack disturbs the topology and restores it: after everything, after each single step of the disturbance, and after a
+// SIGKILL at each single change of Restore itself.
+func putBack(t *testing.T, name string) {
+	if !vmtest.Inside() {
+		t.Skip("needs a guest's interfaces: TestInGuest runs it there")
+	}
+	top := topologies[name]
+	do(t, "ipv6/conf/all/disable_ipv6=0", "ipv6/conf/default/disable_ipv6=0")
+	for n := range 4 {
+		do(t, fmt.Sprintf("ipv6/conf/eth%d/disable_ipv6=0", n))
+	}
+	do(t, top.setup...)
+	t.Cleanup(func() { do(t, top.cleanup...) })
+	settle(t)
+	before := statetest.Record(t)
+	state, err := ifstate.Capture(top.ports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad := state.Irrestorable(); len(bad) > 0 {
+		t.Fatalf("irrestorable: %v", bad)
+	}
+	compare := func(what string) bool {
+		t.Helper()
+		return t.Run(what, func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
+	}
+	restore := func() {
+		t.Helper()
+		left, err := ifstate.Restore(t.Context(), state, made(t), nil)
+		if err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+	start := time.Now()
+	restore()
+	t.Logf("nothing to do: %v", time.Since(start))
+	all := append(slices.Clone(top.disturb), removing(top.ports...)...)
+	do(t, all...)
+	start = time.Now()
+	restore()
+	t.Logf("restored in %v", time.Since(start))
+	if !compare("all") {
+		return
+	}
+	for n := 1; n < len(all); n++ {
+		do(t, all[:n]...)
+		restore()
+		if n%10 == 0 && !compare(fmt.Sprintf("after-step-%d-%s", n, strings.ReplaceAll(all[n-1], " ", "-"))) {
+			return
+		}
+	}
+	if !compare("after-each-step") {
+		return
+	}
+	points := 0
+	for n := 1; ; n++ {
+		do(t, top.disturb...)
+		command, ended := killedAfter(t, state, made(t), n)
+		if ended {
+			compare("ended")
+			break
+		}
+		points++
+		restore()
+		if !compare(fmt.Sprintf("killed-%d-%s", n, strings.ReplaceAll(command, " ", "-"))) {
+			return
+		}
+	}
+	t.Logf("%s: %d points of the disturbance, %d points of Restore killed, every one put back", name, len(all), points)
+}
+
+// made is the bond that we made, if it is there.
+func made(t *testing.T) []ifstate.Made {
+	t.Helper()
+	b, err := os.ReadFile("/sys/class/net/bond9/ifindex")
+	if err != nil {
+		return nil
+	}
+	index, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []ifstate.Made{{Name: "bond9", Ifindex: index}}
+}
+
+// do runs command lines, and writes settings.
+func do(t *testing.T, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if path, value, ok := strings.Cut(line, "="); ok && !strings.Contains(line, " ") {
+			if err := os.WriteFile("/proc/sys/net/"+path, []byte(value), 0); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		words := strings.Fields(line)
+		if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+}
+
+// settle waits until no address is tentative and every interface that is up has a link.
+func settle(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		out, err := exec.Command("ip", "-o", "addr", "show", "tentative").CombinedOutput()
+		if err == nil && len(out) == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("tentative: %s, %v", out, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	time.Sleep(300 * time.Millisecond) // the bonds' monitor
+}
+
+// order is what the child that dies is to do.
+type order struct {
+	State ifstate.State
+	Made  []ifstate.Made
+	Die   int // after so many changes
+}
+
+const (
+	childEnv  = "BONDREPRO_IFSTATE_CHILD"
+	childTest = "TestChildThatDies"
+	lastFile  = "last"
+)
+
+// killedAfter runs Restore in a process of its own, which gets SIGKILL after n changes. It gives the last change, and
+// tells whether the process came to its end before.
+func killedAfter(t *testing.T, state ifstate.State, made []ifstate.Made, n int) (command string, ended bool) {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := json.Marshal(order{state, made, n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "order"), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, "-test.run", "^"+childTest+"$", "-test.count=1")
+	c.Env = append(os.Environ(), childEnv+"="+dir)
+	out, err := c.CombinedOutput()
+	last, _ := os.ReadFile(filepath.Join(dir, lastFile))
+	var died *exec.ExitError
+	if errors.As(err, &died) && died.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return string(last), false
+	}
+	if err != nil {
+		t.Fatalf("the child: %v\n%s", err, out)
+	}
+	return "", true
+}
+
+// TestChildThatDies is the process that killedAfter starts.
+func TestChildThatDies(t *testing.T) {
+	dir := os.Getenv(childEnv)
+	if dir == "" {
+		t.Skip("is a part of TestPutBack…")
+	}
+	var o order
+	b, err := os.ReadFile(filepath.Join(dir, "order"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &o); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	left, err := ifstate.Restore(t.Context(), o.State, o.Made, func(command string) {
+		if n++; n == o.Die {
+			if err := os.WriteFile(filepath.Join(dir, lastFile), []byte(command), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			select {}
+		}
+	})
+	if err != nil || len(left) > 0 {
+		t.Fatalf("left: %v, %v", left, err)
+	}
+}
