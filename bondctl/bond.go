@@ -75,6 +75,7 @@ type Slave struct {
 	MAC        string
 	Queues     int // TX queues
 	TxQueueLen int
+	Qdisc      string // as Interface.Qdisc
 }
 
 // Client holds the netlink sockets of one namespace. Not for concurrent use.

@@ -18,7 +18,7 @@ func planSpec(spec Spec, have Interfaces) ([]Step, error) {
 	first, last := split(spec.Options)
 	steps := []Step{createBond{spec.Name, spec.Ifindex, first}, setLink{spec.Name, "mtu", strconv.Itoa(spec.MTU)}}
 	for i, name := range spec.Slaves {
-		there, err := free(name, have)
+		there, err := free(name, have, false)
 		if err != nil {
 			return nil, err
 		}
@@ -39,14 +39,14 @@ func planSpec(spec Spec, have Interfaces) ([]Step, error) {
 	return append(steps, spec.equipBond()...), nil
 }
 
-// free is an interface that can be enslaved.
-func free(name string, have Interfaces) (Interface, error) {
+// free is an interface that can be enslaved, or taken from its master to be.
+func free(name string, have Interfaces, take bool) (Interface, error) {
 	there, ok := have[name]
 	switch {
 	case !ok:
 		return there, &Error{Op: "ip link show", Object: name, Err: fmt.Errorf("there is no interface %s", name)}
-	case there.Master != "":
-		return there, fmt.Errorf("%s has a master already: %s", name, there.Master)
+	case there.Master != "" && !take:
+		return there, fmt.Errorf("%s has a master already: %s; --take takes it from there, and bondctl down gives it back", name, there.Master)
 	}
 	return there, nil
 }
@@ -63,6 +63,9 @@ type slaveWish struct {
 // down on 6.1 when both are asked for in one message; bond_enslave opens it, and the second step makes sure.
 func enslaveSteps(bond string, want slaveWish, there Interface) []Step {
 	var steps []Step
+	if there.Master != "" {
+		steps = append(steps, setLink{want.Name, "nomaster", ""})
+	}
 	if there.Up {
 		steps = append(steps, setLink{want.Name, "down", ""})
 	}

@@ -33,12 +33,12 @@ func Plan(want Bond, have Interfaces) ([]Step, error) {
 		return nil, nil
 	}
 	first, last := split(want.Options)
-	steps := []Step{createBond{want.Name, 0, first}}
+	steps := []Step{createBond{want.Name, want.Ifindex, first}}
 	if want.MTU != 0 {
 		steps = append(steps, setLink{want.Name, "mtu", strconv.Itoa(want.MTU)})
 	}
 	for _, s := range want.Slaves {
-		there, err := free(s.Name, have)
+		there, err := free(s.Name, have, want.Take)
 		if err != nil {
 			return nil, err
 		}

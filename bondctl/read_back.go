@@ -61,5 +61,5 @@ func compareSlave(spec Spec, name string, have Interface) error {
 
 func readSlave(name string, have Interface) (Slave, error) {
 	nic, err := InspectNIC(name)
-	return Slave{NIC: nic, Name: name, Ifindex: have.Index, MAC: have.MAC.String(), Queues: have.Queues, TxQueueLen: have.TxQueueLen}, err
+	return Slave{NIC: nic, Name: name, Ifindex: have.Index, MAC: have.MAC.String(), Queues: have.Queues, TxQueueLen: have.TxQueueLen, Qdisc: have.Qdisc}, err
 }

@@ -17,6 +17,8 @@ type Bond struct {
 	TxQueueLen int    // packets, of each slave; 0: as it is
 	Qdisc      string // of each TX queue of each slave; "": as it is
 	Addresses  []netip.Prefix
+	Ifindex    int  // of the bond, so that it can be told from one that somebody else made; 0: the kernel's choice
+	Take       bool // slaves that have a master are taken from it
 }
 
 // Port is a slave of a Bond.

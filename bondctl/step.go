@@ -125,9 +125,9 @@ func (c *Client) indexOf(name string) (int, error) {
 	return link.Attrs().Index, nil
 }
 
-// setLink sets one property of an interface: up, down, mtu, txqueuelen, master.
+// setLink sets one property of an interface: up, down, nomaster, mtu, txqueuelen, master.
 type setLink struct {
-	name, property, value string // value is "" for up and down
+	name, property, value string // value is "" for the first three
 }
 
 func (s setLink) Command() []string {
@@ -142,6 +142,7 @@ func (s setLink) Command() []string {
 var linkSetters = map[string]func(h *netlink.Handle, link netlink.Link, value int) error{
 	"up":         func(h *netlink.Handle, l netlink.Link, _ int) error { return h.LinkSetUp(l) },
 	"down":       func(h *netlink.Handle, l netlink.Link, _ int) error { return h.LinkSetDown(l) },
+	"nomaster":   func(h *netlink.Handle, l netlink.Link, _ int) error { return h.LinkSetNoMaster(l) },
 	"mtu":        (*netlink.Handle).LinkSetMTU,
 	"txqueuelen": (*netlink.Handle).LinkSetTxQLen,
 	"master":     (*netlink.Handle).LinkSetMasterByIndex,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bondrepro/internal/measure"
+	"bondrepro/internal/testbed"
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
@@ -26,6 +27,10 @@ const (
 // on open lines.
 func (s *Session) settleLineRate(ctx context.Context) error {
 	sc := s.config.Scenario
+	if real, ok := s.place.(testbed.Real); ok {
+		s.config.LineRate, s.config.LineRateWhy = real.LineRates()
+		return nil
+	}
 	rates := sc.Topology.Slaves.LineRate
 	if !rates.Auto {
 		s.config.LineRate = spread(rates.BitsPerSecond, sc.Topology.Slaves.Count)

@@ -45,3 +45,21 @@ func fromPlace(err error) error {
 	}
 	return err
 }
+
+// NotRestoredError says what of this machine's ports could not be put back, item by item: exit code 128, whatever the
+// verdict.
+type NotRestoredError struct{ Err error }
+
+func (e *NotRestoredError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *NotRestoredError) Unwrap() error { return e.Err }
+
+// fromClose sorts the errors of taking a testbed down.
+func fromClose(err error) error {
+	var left *testbed.NotRestoredError
+	if errors.As(err, &left) {
+		return &NotRestoredError{Err: err}
+	}
+	return err
+}

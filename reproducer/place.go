@@ -16,17 +16,25 @@ const (
 	testbedAuto  = "auto"
 	testbedVM    = "vm"
 	testbedNetns = "netns"
+	testbedHost  = "host"
 )
 
 // beds are how a testbed is opened, by its name.
 var beds = map[string]func(context.Context, testbed.Options) (testbed.Testbed, error){
 	testbedVM:    testbed.OpenVM,
 	testbedNetns: testbed.OpenNetns,
+	testbedHost:  testbed.OpenHost,
 }
 
 // chooseTestbed names the testbed and says why. usable tells whether netns can be had: nil, or a sentence.
 func chooseTestbed(ctx context.Context, o Options, usable func(context.Context) error) (bed, why string, err error) {
 	asked := cmp.Or(o.Testbed, testbedAuto)
+	if err := o.Host.check(asked); err != nil {
+		return "", "", &UsageError{Err: err}
+	}
+	if named := o.namesGuest(); named != "" && asked == testbedHost {
+		return "", "", &UsageError{Err: fmt.Errorf("--testbed host measures the running kernel on real ports, so %s can't be honoured: leave it out, or use --testbed vm", named)}
+	}
 	lockless := wantsLockless(o.Scenario)
 	if asked == testbedNetns && lockless != "" {
 		return "", "", &UsageError{Err: fmt.Errorf("--testbed netns can't honour it: %s; use --testbed vm", lockless)}
@@ -35,7 +43,7 @@ func chooseTestbed(ctx context.Context, o Options, usable func(context.Context) 
 		return asked, "asked for", nil
 	}
 	if asked != testbedAuto {
-		return "", "", &UsageError{Err: fmt.Errorf("--testbed %s: no such testbed in this version; it has vm (a guest in QEMU), netns (namespaces on the running kernel), and auto, which is netns where the running kernel can, else vm", asked)}
+		return "", "", &UsageError{Err: fmt.Errorf("--testbed %s: no such testbed in this version; it has vm (a guest in QEMU), netns (namespaces on the running kernel), host (real ports), and auto, which is netns where the running kernel can, else vm", asked)}
 	}
 	if named := o.namesGuest(); named != "" {
 		return testbedVM, "auto: " + named + " is for a guest", nil
@@ -99,7 +107,7 @@ func (o Options) namesGuest() string {
 func bedOptions(o Options) testbed.Options {
 	t := testbed.Options{
 		Kernel: o.Kernel, ModulesDir: o.ModulesDir, Modules: o.Modules, QEMU: o.QEMU, Pcap: o.Pcap,
-		NICs: o.Scenario.Topology.Slaves.Count, Queues: o.Scenario.Topology.Slaves.Queues, Progress: o.Progress,
+		NICs: o.Scenario.Topology.Slaves.Count, Queues: o.Scenario.Topology.Slaves.Queues, Host: hostOptions(o), Progress: o.Progress,
 	}
 	arms := []scenarios.Scenario{o.Scenario}
 	if control, err := o.Scenario.ControlArm(); err == nil {
@@ -108,6 +116,7 @@ func bedOptions(o Options) testbed.Options {
 	for _, arm := range arms {
 		t.Qdiscs = append(t.Qdiscs, arm.Topology.Slaves.Qdisc)
 		t.IPv6 = t.IPv6 || arm.Traffic.IPv6()
+		t.VLAN = t.VLAN || arm.Topology.VLAN != 0
 		if isLACP(arm) {
 			t.Partner, t.LinkSpeed = true, lacpSpeed
 		}

@@ -32,6 +32,7 @@ type Options struct {
 	Pcap      string // file that gets every frame at the wire; empty: none
 	Receiver  string // file that `bondrepro receive` writes at the far end; empty: none. It may be to come.
 	NoControl bool
+	Host      HostOptions
 	Version   string // of the tool, for the record
 	// Progress is told what is being done; nil is silence.
 	Progress func(text string)
@@ -44,6 +45,7 @@ type Session struct {
 	options  Options
 	config   result.Config
 	place    testbed.Testbed
+	closed   bool
 	known    measure.Probe
 	firstRun uint32
 	runs     uint32
@@ -60,9 +62,14 @@ func Open(ctx context.Context, options Options) (*Session, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
-	bed, why, err := chooseTestbed(ctx, options, testbed.NetnsUsable)
+	bed, why, err := chooseTestbed(ctx, options, testbed.NetnsUsableFor(bedOptions(options)))
 	if err != nil {
 		return nil, err
+	}
+	if bed == testbedHost {
+		if options, err = options.onPorts(); err != nil {
+			return nil, &UsageError{Err: err}
+		}
 	}
 	if err := checkReceiver(options, bed); err != nil {
 		return nil, err
@@ -98,6 +105,7 @@ func (s *Session) open(ctx context.Context, bed, why string) (err error) {
 	if s.place, err = beds[bed](ctx, bedOptions(s.options)); err != nil {
 		return fromPlace(err)
 	}
+	s.config.Scenario = s.fit(s.config.Scenario)
 	return s.probe(ctx)
 }
 
@@ -114,12 +122,14 @@ func (s *Session) settle(ctx context.Context) error {
 	return s.settleLineRate(ctx)
 }
 
-// Close takes the place down. A session whose Open failed may be closed, too.
+// Close takes the place down, once. A session whose Open failed may be closed, too. An error that is a
+// *NotRestoredError says what of this machine could not be put back.
 func (s *Session) Close() error {
-	if s.place == nil {
+	if s.place == nil || s.closed {
 		return nil
 	}
-	return s.place.Close()
+	s.closed = true
+	return fromClose(s.place.Close())
 }
 
 // Config is the effective configuration.
@@ -146,7 +156,7 @@ func (s *Session) Measure(ctx context.Context, arm string, sc scenarios.Scenario
 // lineRates are those of the session, or an arm's own where it sets some.
 func (s *Session) lineRates(sc scenarios.Scenario) []float64 {
 	own := sc.Topology.Slaves.LineRate
-	if own.Auto || slices.Equal(own.BitsPerSecond, s.config.Scenario.Topology.Slaves.LineRate.BitsPerSecond) {
+	if s.config.Testbed == testbedHost || own.Auto || slices.Equal(own.BitsPerSecond, s.config.Scenario.Topology.Slaves.LineRate.BitsPerSecond) {
 		return s.config.LineRate
 	}
 	return spread(own.BitsPerSecond, sc.Topology.Slaves.Count)
@@ -158,7 +168,8 @@ func (s *Session) measure(ctx context.Context, arm string, sc scenarios.Scenario
 }
 
 // Run opens a session, measures the scenario's test arm as often as its verdict needs and its positive control
-// once, and judges. A kernel that fails is a verdict (inconclusive, with the reason), not an error.
+// once, and judges. A kernel that fails is a verdict (inconclusive, with the reason), not an error. Where a Result comes
+// with an error, the place could not be put back as it was.
 func Run(ctx context.Context, options Options) (r result.Result, err error) {
 	s, err := Open(ctx, options)
 	if s != nil {
@@ -175,7 +186,22 @@ func Run(ctx context.Context, options Options) (r result.Result, err error) {
 	} else if err := e.measure(ctx); err != nil {
 		return result.Result{}, err
 	}
-	return e.result(), nil
+	r = e.result()
+	err = s.Close()
+	r.Warnings = append(r.Warnings, s.gone()...)
+	return r, err
+}
+
+// gone warns of ports that went away meanwhile: nothing of them could be put back.
+func (s *Session) gone() (all []result.Warning) {
+	real, ok := s.place.(testbed.Real)
+	if !ok {
+		return nil
+	}
+	for _, text := range real.Left() {
+		all = append(all, result.Warning{Code: "port-gone", Text: text + "."})
+	}
+	return all
 }
 
 const (

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 
 	"bondrepro/bondctl"
 
@@ -12,34 +11,25 @@ import (
 func newDown() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down NAME",
-		Short: "Remove a bond; its slaves are free then, and down",
-		Long:  "Remove a bond. Its slaves are free then, and down. A bond that is not there is no error; an interface that is\nno bond is left alone, with an error.\n\n" + exitCodes,
-		Args:  oneName,
+		Short: "Remove a bond; its slaves become what they were before",
+		Long: "Remove a bond. The slaves of one that 'bondctl up' made become what they were before; those of another are free\nthen, and down. A bond that is not there is no error; an interface that is no bond is left alone, with an error.\n\n" +
+			exitCodes,
+		Args:        oneName,
+		Annotations: map[string]string{takesJournals: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := args[0]
-			// bondctl works in the namespace of its thread.
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			client, err := bondctl.Open()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			have, err := client.Interfaces()
-			if err != nil {
-				return err
-			}
-			if _, there := have[name]; !there {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is not there: nothing was done\n", name)
-				return nil
-			}
-			if err := client.Down(name); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is removed, and its slaves are down\n", name)
-			return nil
+			return withClient(func(client *bondctl.Client) error {
+				outcome, err := client.TakeDown(cmd.Context(), bondctl.JournalDir, commandLine(), args[0])
+				return say(cmd, err, args[0], outcomes[outcome])
+			})
 		},
 	}
+}
+
+// outcomes are what became of a bond, in words.
+var outcomes = map[bondctl.Outcome]string{
+	bondctl.NotThere: "is not there: nothing was done",
+	bondctl.Removed:  "is removed, and its slaves are down",
+	bondctl.Restored: "is removed, and its slaves are what they were before",
 }
 
 // oneName wants one argument.

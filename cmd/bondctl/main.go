@@ -3,10 +3,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"bondrepro/bondctl"
 	"bondrepro/internal/exitcode"
 )
 
@@ -27,6 +29,10 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	if err != nil {
 		fmt.Fprintf(stderr, "bondctl: %v\n", err)
+	}
+	var left *bondctl.RestoreError
+	if errors.As(err, &left) { // also where a signal came, too
+		return exitcode.Usage
 	}
 	return exitcode.Of(err)
 }

@@ -15,6 +15,9 @@ var version = "dev"
 
 const exitCodes = `Exit codes: 0 done, 128 usage or environment error, 130/143 interrupted, 134 a panic of bondctl itself.`
 
+// takesJournals marks a command that looks at the journals by itself.
+const takesJournals = "journals"
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "bondctl",
@@ -27,10 +30,18 @@ func newRoot() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("name a command: 'bondctl help' lists them")
 		},
+		PersistentPreRun: func(c *cobra.Command, _ []string) {
+			if c.Annotations[takesJournals] != "" {
+				return // it says so itself
+			}
+			if err := bondctl.CheckJournals(bondctl.JournalDir); err != nil {
+				fmt.Fprintf(c.ErrOrStderr(), "bondctl: note: %v\n", err)
+			}
+		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newUp(), newDown(), newShow(), newPredict(), &cobra.Command{
+	root.AddCommand(newUp(), newDown(), newRestore(), newShow(), newPredict(), &cobra.Command{
 		Use:   "options",
 		Short: "Every bonding option: its values, the modes that take it, since when",
 		Long:  "Every bonding option that bondctl up takes.\n\n" + bondctl.OptionsHelp(),

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"runtime"
+	"io"
 
 	"bondrepro/bondctl"
 
@@ -20,9 +20,10 @@ const upLong = `Build a bond. What it is to be comes from flags, or from a YAML 
   qdisc: pfifo_fast        # of each TX queue of each slave
   addresses: [192.0.2.1/24]
 
-The slaves are interfaces without a master; they are set down to be enslaved. Options may come in any order. One
-that does not apply to the mode is refused before anything is done. All that was asked for is read back; where the
-kernel has it otherwise, the bond is removed again and that is an error.
+The slaves are set down to be enslaved. One that has a master, addresses or the default route is refused without
+--take; one that carries an SSH connection, always. What the slaves were is written down first, and 'bondctl down' gives
+it back. Options may come in any order. One that does not apply to the mode is refused before anything is done. All
+that was asked for is read back; where the kernel has it otherwise, everything is put back and that is an error.
 
 A bond that is there and is as asked is left alone, and nothing is sent. What was not asked for is not compared.
 One that differs is refused with the first difference.
@@ -40,21 +41,23 @@ type upFlags struct {
 	mtu, txqueuelen int
 	qdisc           string
 	addresses       []string
-	dryRun          bool
+	take, dryRun    bool
 }
 
 func newUp() *cobra.Command {
 	var f upFlags
 	cmd := &cobra.Command{
-		Use:     "up (NAME --mode MODE [FLAGS] | -f FILE)",
-		Short:   "Build a bond, and read it back",
-		Long:    upLong,
-		Example: "  bondctl up bond0 --mode active-backup --set miimon=100 --slave eth1 --slave eth2,prio=10 --address 192.0.2.1/24\n  bondctl up -f bond0.yaml --dry-run",
+		Use:         "up (NAME --mode MODE [FLAGS] | -f FILE)",
+		Short:       "Build a bond, and read it back",
+		Long:        upLong,
+		Example:     "  bondctl up bond0 --mode active-backup --set miimon=100 --slave eth1 --slave eth2,prio=10 --address 192.0.2.1/24\n  bondctl up -f bond0.yaml --dry-run",
+		Annotations: map[string]string{takesJournals: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			bond, err := f.bond(cmd.InOrStdin(), cmd.Flags().Changed, args)
 			if err != nil {
 				return err
 			}
+			bond.Take = f.take
 			return up(cmd, bond, f.dryRun)
 		},
 	}
@@ -68,43 +71,38 @@ func newUp() *cobra.Command {
 	flags.IntVar(&f.txqueuelen, "txqueuelen", 0, "`packets`, of each slave")
 	flags.StringVar(&f.qdisc, "qdisc", "", "of each TX queue of each slave, such as pfifo_fast")
 	flags.StringArrayVar(&f.addresses, "address", nil, "an address of the bond, `ADDRESS/PREFIX` (again for more)")
+	flags.BoolVar(&f.take, "take", false, "take slaves that are in use: with a master, addresses, the default route")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done as ip and tc command lines, and do nothing")
 	return cmd
 }
 
 // up builds the bond or prints how.
 func up(cmd *cobra.Command, bond bondctl.Bond, dryRun bool) error {
-	// bondctl works in the namespace of its thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	client, err := bondctl.Open()
+	return withClient(func(client *bondctl.Client) error {
+		if dryRun {
+			return printPlan(cmd.OutOrStdout(), client, bond)
+		}
+		steps, err := client.Build(cmd.Context(), bondctl.JournalDir, commandLine(), bond)
+		said := "is up and reads back as asked"
+		if len(steps) == 0 {
+			said = "is as asked: nothing was done"
+		}
+		return say(cmd, err, bond.Name, said)
+	})
+}
+
+// printPlan prints what up would do.
+func printPlan(w io.Writer, client *bondctl.Client, bond bondctl.Bond) error {
+	have, err := client.Interfaces()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	out := cmd.OutOrStdout()
-	if dryRun {
-		have, err := client.Interfaces()
-		if err != nil {
-			return err
-		}
-		steps, err := bondctl.Plan(bond, have)
-		if err == nil && len(steps) == 0 {
-			fmt.Fprintf(out, "# %s is as asked: there is nothing to do\n", bond.Name)
-		}
-		for _, s := range steps {
-			fmt.Fprintln(out, bondctl.CommandLine(s))
-		}
-		return err
+	steps, err := bondctl.Plan(bond, have)
+	if err == nil && len(steps) == 0 {
+		fmt.Fprintf(w, "# %s is as asked: there is nothing to do\n", bond.Name)
 	}
-	steps, err := client.Ensure(cmd.Context(), bond)
-	switch {
-	case err != nil:
-		return err
-	case len(steps) == 0:
-		fmt.Fprintf(out, "%s is as asked: nothing was done\n", bond.Name)
-	default:
-		fmt.Fprintf(out, "%s is up and reads back as asked\n", bond.Name)
+	for _, s := range steps {
+		fmt.Fprintln(w, bondctl.CommandLine(s))
 	}
-	return nil
+	return err
 }

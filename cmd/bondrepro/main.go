@@ -10,9 +10,11 @@ import (
 	"os"
 	"strings"
 
+	"bondrepro/bondctl"
 	"bondrepro/internal/exitcode"
 	"bondrepro/internal/guest"
 	"bondrepro/internal/netns"
+	"bondrepro/reproducer"
 
 	"github.com/spf13/cobra"
 )
@@ -42,7 +44,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if cause := context.Cause(ctx); cause != nil && err != nil {
+	var changed *reproducer.NotRestoredError
+	if cause := context.Cause(ctx); cause != nil && err != nil && !errors.As(err, &changed) {
 		err = cause
 	}
 	if err != nil {
@@ -53,7 +56,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 const exitCodes = `Exit codes: 0 good, 1 bad, 125 cannot tell (git bisect skips), 128 usage or environment error,
-130/143 interrupted, 134 a panic of bondrepro itself.`
+also "bad, and this machine's ports could not be put back"; 130/143 interrupted, 134 a panic of bondrepro itself.`
 
 func newRoot(verdict *int) *cobra.Command {
 	root := &cobra.Command{
@@ -66,6 +69,11 @@ func newRoot(verdict *int) *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("name a command: 'bondrepro help' lists them")
+		},
+		PersistentPreRun: func(c *cobra.Command, _ []string) {
+			if err := bondctl.CheckJournals(bondctl.JournalDir); err != nil {
+				fmt.Fprintf(c.ErrOrStderr(), "bondrepro: note: %v\n", err)
+			}
 		},
 	}
 	root.SetHelpCommand(newHelp(root))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,10 +44,16 @@ func newRun(verdict *int) *cobra.Command {
 The kernel under test boots in QEMU (--testbed vm), or is the running one, in namespaces of its own (--testbed netns).
 Either way nothing on this machine is changed and no root is needed. What names a kernel or a module is for a guest.
 
+With --testbed host it measures on real ports, as root. What they are is written down before the first change, and put
+back at the end, whatever ends it; after a SIGKILL or a power cut, by 'bondctl restore'. Ports that are used for
+something are refused; 'bondrepro doctor --slaves' tells why, and what to do. Switches send multicast that nobody asked
+them for out of every port: give the ports a switch or a VLAN of their own, or cable them to another machine.
+
 ` + exitCodes,
 		Example: `  bondrepro run bond-multicast-tx
   bondrepro run bond-multicast-tx --kernel ./linux --set traffic.senders=8
-  bondrepro run bond-multicast-tx --module bonding=./bonding.ko -o result.json`,
+  bondrepro run bond-multicast-tx --module bonding=./bonding.ko -o result.json
+  bondrepro run bond-multicast-tx --testbed host --slaves eth1,eth2`,
 		Args: oneScenario,
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if err := checkRunFlags(c, o, output); err != nil {
@@ -57,6 +64,7 @@ Either way nothing on this machine is changed and no root is needed. What names 
 			}
 			o.Set = sets
 			o.Version = version
+			o.Host.Command = strings.Join(os.Args, " ")
 			if o.Modules, err = moduleFiles(modules); err != nil {
 				return err
 			}
@@ -64,7 +72,13 @@ Either way nothing on this machine is changed and no root is needed. What names 
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Testbed, "testbed", "auto", "where to measure: vm (a guest), netns (the running kernel), auto (netns where the running kernel can, else vm)")
+	f.StringVar(&o.Testbed, "testbed", "auto", "where to measure: vm (a guest), netns (the running kernel), host (real ports), auto (netns where the running kernel can, else vm)")
+	f.StringSliceVar(&o.Host.Slaves, "slaves", nil, "real ports to build the bond of, as eth1,eth2 (--testbed host)")
+	f.StringVar(&o.Host.Bond, "bond", "", "a bond that is there, measured as it is instead (--testbed host)")
+	f.BoolVar(&o.Host.Yes, "yes", false, "load the ports of --bond, though they are in use")
+	f.BoolVar(&o.Host.Control, "control", false, "measure the positive control on --bond, too")
+	f.BoolVar(&o.Host.TakeAddresses, "take-addresses", false, "addresses of the ports may be taken off; they are put back")
+	f.BoolVar(&o.Host.AllowVirtual, "allow-virtual", false, "take virtual interfaces for ports, too")
 	f.StringVar(&o.Kernel, "kernel", "", "kernel to boot in a guest: a .deb, a bzImage, a built kernel tree, deb:PACKAGE (fetched by apt-get), or host; a guest that no kernel is named for boots "+reproducer.DefaultKernel)
 	f.StringVar(&o.ModulesDir, "modules", "", "folder with the modules of a bzImage")
 	f.StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the kernel's own (repeatable)")
@@ -87,16 +101,16 @@ func run(c *cobra.Command, o reproducer.Options, output string, asJSON bool, ver
 			shower.Around(func() { fmt.Fprintln(stdout, report.Header(cfg, host, guest, pf)) })
 		}
 	}
-	r, err := reproducer.Run(c.Context(), o)
+	r, failed := reproducer.Run(c.Context(), o)
 	shower.Stop()
-	if err != nil {
-		return err
+	if r.Judgement.Verdict == "" {
+		return failed
 	}
 	if err := writeOutput(output, r); err != nil {
-		return err
+		return errors.Join(err, failed)
 	}
 	*verdict = codeOf(r.Judgement.Verdict)
-	return printResult(stdout, r, asJSON)
+	return errors.Join(printResult(stdout, r, asJSON), failed)
 }
 
 func printResult(w io.Writer, r result.Result, asJSON bool) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"bondrepro/bondctl"
 	"bondrepro/qdiscstat"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		RunE: func(cmd *cobra.Command, devices []string) error {
 			if err := o.check(cmd.Flags().Changed); err != nil {
 				return err
+			}
+			if err := bondctl.CheckJournals(bondctl.JournalDir); err != nil {
+				fmt.Fprintf(stderr, "qdiscstat: note: %v\n", err)
 			}
 			return watch(cmd.Context(), stdout, stderr, o, devices)
 		},

@@ -18,7 +18,7 @@ const (
 	Usage       = 128 // usage, configuration or environment; also "bad, and the host could not be put back"
 	Interrupted = 130 // SIGINT
 	Panicked    = 134 // our own panic, SIGABRT; also that of our program in a guest
-	Terminated  = 143 // SIGTERM
+	Terminated  = 143 // SIGTERM, and SIGHUP: the terminal is gone
 )
 
 // Guard makes a Go panic end in SIGABRT (134) instead of exit code 2, which git bisect run would read as
@@ -37,18 +37,18 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap gives the error inside.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Of maps an error to its exit code: nil is Good, Stopped is the code of its signal, an Error is its Code, and
-// anything else is Usage. *exec.ExitError is deliberately not looked at: a child's code is never ours.
+// Of maps an error to its exit code: nil is Good, an Error is its Code, also where a signal came, too; Stopped is the code
+// of its signal, and anything else is Usage. *exec.ExitError is deliberately not looked at: a child's code is never ours.
 func Of(err error) int {
 	var coded *Error
 	var stopped *Stopped
 	switch {
 	case err == nil:
 		return Good
-	case errors.As(err, &stopped):
-		return stopped.ExitCode()
 	case errors.As(err, &coded):
 		return coded.Code
+	case errors.As(err, &stopped):
+		return stopped.ExitCode()
 	}
 	return Usage
 }

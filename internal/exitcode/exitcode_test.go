@@ -61,6 +61,7 @@ func TestSignals(t *testing.T) {
 	for signal, want := range map[syscall.Signal]int{
 		syscall.SIGINT:  exitcode.Interrupted,
 		syscall.SIGTERM: exitcode.Terminated,
+		syscall.SIGHUP:  exitcode.Terminated,
 	} {
 		cmd := child(t, "wait")
 		stdout, err := cmd.StdoutPipe()
@@ -95,6 +96,7 @@ func TestOf(t *testing.T) {
 		{fmt.Errorf("run: %w", &exitcode.Error{Code: exitcode.Bad, Err: errors.New("bad")}), exitcode.Bad},
 		{fmt.Errorf("poll: %w", &exitcode.Stopped{Signal: syscall.SIGTERM}), exitcode.Terminated},
 		{fmt.Errorf("child: %w", childFailed), exitcode.Usage},
+		{errors.Join(&exitcode.Stopped{Signal: syscall.SIGINT}, &exitcode.Error{Code: exitcode.Usage, Err: errors.New("not put back")}), exitcode.Usage},
 	} {
 		if got := exitcode.Of(c.err); got != c.want {
 			t.Errorf("Of(%v) = %d, want %d", c.err, got, c.want)

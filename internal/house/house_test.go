@@ -23,10 +23,10 @@ var everyone = []string{
 var arrows = map[string][]string{
 	"cmd/bondctl":   {"bondctl", "internal/exitcode"},
 	"cmd/bondrepro": {"internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/netns", "internal/progress", "internal/report", "internal/traffic", "bondctl", "reproducer"},
-	"cmd/qdiscstat": {"internal/exitcode", "qdiscstat"},
+	"cmd/qdiscstat": {"bondctl", "internal/exitcode", "qdiscstat"},
 
 	"reproducer":         {"internal/judge", "internal/measure", "internal/testbed"},
-	"internal/doctor":    {"internal/kernel", "internal/netns", "internal/ports", "internal/vm"},
+	"internal/doctor":    {"bondctl", "internal/ifstate", "internal/kernel", "internal/netns", "internal/ports", "internal/vm"},
 	"internal/testbed":   {"bondctl", "internal/ports", "internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
 	"internal/guest":     {"internal/guestproto", "internal/measure"},
 	"internal/netns":     {"internal/exitcode", "internal/measure", "internal/stamp", "internal/traffic"},
@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"internal/vmtest":    {"internal/guest", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/vm"},
 	"internal/kernel":    {},
 	"internal/report":    {},
-	"bondctl":            {"internal/ifstate", "internal/xmithash"},
+	"bondctl":            {"internal/ifstate", "internal/ports", "internal/xmithash"},
 	"internal/ifstate":   {"internal/qdisctree"},
 	"internal/qdisctree": {},
 	"internal/ports":     {},

@@ -37,6 +37,8 @@ type Ports struct {
 	Bond     string `json:"bond"`               // its name
 	Existing bool   `json:"existing,omitempty"` // it is there, and is measured as it is
 	Ifindex  int    `json:"ifindex,omitempty"`  // what a bond that is made is to get
+	// Changed is told each change of an interface, as a command line; nil is nobody.
+	Changed func(command string) `json:"-"`
 }
 
 // bond is the name of the bond.
@@ -115,7 +117,8 @@ func spec(job Job, slaves []string) bondctl.Spec {
 		s.Primary = slaves[*p]
 	}
 	if job.Ports != nil {
-		s.Ifindex, s.Ready = job.Ports.Ifindex, linkLimit
+		// Of the queues that a port was made with, not all need be in use.
+		s.Ifindex, s.Ready, s.Queues = job.Ports.Ifindex, linkLimit, 0
 	}
 	if job.Shape && len(job.LineRate) > 0 {
 		s.LineRate, s.CatchUp = job.LineRate, lineCatchUp
@@ -222,6 +225,9 @@ func recorded(job Job, p *place) (result.BondState, []result.SlaveState) {
 		}
 		if job.Shape {
 			state.Lines = s.Queues
+		}
+		if p.leaves {
+			state.Qdisc = s.Qdisc
 		}
 		slaves = append(slaves, state)
 	}

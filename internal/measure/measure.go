@@ -39,6 +39,9 @@ func up(ctx context.Context, job Job) (_ *place, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if job.Ports != nil {
+		client.Changed = job.Ports.Changed
+	}
 	p := &place{client: client, spec: spec(job, names), leaves: job.Ports != nil && job.Ports.Existing}
 	defer func() {
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,11 @@ type Guest struct {
 	CPUs    int               // 0: as vm.Config
 	Queues  int               // of each NIC, as vm.Config
 	Swap    map[string]string // module name: a file that is loaded instead of the kernel's
+	// LinkSpeed, Mbit/s, is what the NICs claim; LineRate, bits/s, what the lines of all of them take; Cables join NICs for
+	// slow protocols, as vm.Config.
+	LinkSpeed int
+	LineRate  float64
+	Cables    [][2]int
 
 	Patience time.Duration // how long the tests may take; 0: four minutes
 }
@@ -127,10 +133,13 @@ func (g Guest) boot(ctx context.Context, t *testing.T) *vm.Machine {
 	}
 	m, err := vm.Start(ctx, vm.Config{
 		Image: k.Image, Self: self, Modules: modules, ModuleParams: map[string]string{"bonding": "max_bonds=0"},
-		Files: g.Files, NICs: g.NICs, CPUs: g.CPUs, Queues: g.Queues,
+		Files: g.Files, NICs: g.NICs, CPUs: g.CPUs, Queues: g.Queues, LinkSpeed: g.LinkSpeed, Cables: g.Cables,
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if g.LineRate > 0 {
+		m.Wire().SetRates(slices.Repeat([]float64{g.LineRate}, g.NICs))
 	}
 	return m
 }

@@ -32,6 +32,9 @@ type Recording struct {
 	KernelLog []string `json:"kernel_log,omitempty"`
 	Series    Series   `json:"series"`
 
+	// NICs are what real ports count themselves, as far as it moved; empty for the other testbeds.
+	NICs []PortCounters `json:"nics,omitempty"`
+
 	// Wire is the other end of each slave; nil where the testbed has none.
 	Wire *Wire `json:"wire,omitempty"`
 	// Receiver is what a receiver on the far side of the network counted (`run --receiver`); nil where none was named.

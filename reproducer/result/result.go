@@ -40,11 +40,6 @@ type Result struct {
 	Arms      []Arm     `json:"arms"`
 	Judgement Judgement `json:"judgement"`
 	Warnings  []Warning `json:"warnings,omitempty"`
-
-	// Ports, Machine and Weaknesses are what was read before a run on real ports; empty for the other testbeds.
-	Ports      []Port     `json:"ports,omitempty"`
-	Machine    *Machine   `json:"machine,omitempty"`
-	Weaknesses []Weakness `json:"weaknesses,omitempty"`
 }
 
 // Config is the effective configuration.
@@ -68,6 +63,11 @@ type Host struct {
 	CPUs   int    `json:"cpus"`
 	CPU    string `json:"cpu"`
 	QEMU   string `json:"qemu,omitempty"`
+
+	// Ports, Machine and Weaknesses are what was read before a run on real ports; empty for the other testbeds.
+	Ports      []Port     `json:"ports,omitempty"`
+	Machine    *Machine   `json:"machine,omitempty"`
+	Weaknesses []Weakness `json:"weaknesses,omitempty"`
 }
 
 // Guest is the machine we booted. BuildID and each module's are read in the guest.
