@@ -85,10 +85,7 @@ func receive(c *cobra.Command, sc scenarios.Scenario, o receiving) (err error) {
 	shower.Show(report.Listening(site.Receiver))
 	f, err := watch(ctx, site, o.output, shower.Show)
 	shower.Stop()
-	if err != nil {
-		return err
-	}
-	return printReceived(c.OutOrStdout(), f, o.json)
+	return errors.Join(err, printReceived(c.OutOrStdout(), f, o.json))
 }
 
 func printReceived(w io.Writer, f result.ReceiverFile, asJSON bool) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,7 +32,8 @@ type watcher struct {
 	at     time.Time     // of that
 }
 
-// watch goes on until ctx is done, and returns the whole file then. The file is there from the beginning on.
+// watch goes on until ctx is done or an interface is gone, which is an error, and returns the whole file then. The file is
+// there from the beginning on.
 func watch(ctx context.Context, site *traffic.Site, output string, show func(text string)) (result.ReceiverFile, error) {
 	w := &watcher{site: site, output: output, show: show, file: result.ReceiverFile{
 		Schema: result.ReceiverSchema, Tool: "bondrepro " + version, Receiver: site.Receiver, Started: time.Now().UTC(),
@@ -39,17 +41,19 @@ func watch(ctx context.Context, site *traffic.Site, output string, show func(tex
 	}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	for err := w.renew(w.seen); ; err = w.look() {
+	var gone error
+	for err := w.renew(w.seen); gone == nil && ctx.Err() == nil; err = w.look() {
 		if err != nil {
 			return w.file, err
 		}
 		select {
 		case <-ctx.Done():
-			w.file.Ended = true
-			return w.file, w.renew(site.Taken())
 		case <-tick.C:
+			gone = site.Gone()
 		}
 	}
+	w.file.Ended = true
+	return w.file, errors.Join(gone, w.renew(site.Taken()))
 }
 
 // look renews the file when it is time to.
@@ -60,7 +64,7 @@ func (w *watcher) look() error {
 	case datagrams && now.Idle >= settled:
 	case (datagrams || now.Frames != w.seen.Frames) && time.Since(w.at) >= renewEvery:
 	default:
-		return w.site.Gone()
+		return nil
 	}
 	if err := w.renew(now); err != nil {
 		return err
@@ -68,7 +72,7 @@ func (w *watcher) look() error {
 	if text := report.Receiving(w.file.Runs); datagrams && text != "" {
 		w.show(text)
 	}
-	return w.site.Gone()
+	return nil
 }
 
 // renew writes what has come by now: the whole file or nothing.
