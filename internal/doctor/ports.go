@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"bondrepro/bondctl"
+	"bondrepro/internal/ifstate"
 	"bondrepro/internal/netns"
 	"bondrepro/internal/ports"
 	"bondrepro/scenarios"
@@ -22,8 +24,8 @@ type Ports struct {
 	AllowVirtual  bool
 	// Scenario is what would be measured: its MTU, queues, line rates.
 	Scenario scenarios.Scenario
-	// Qdiscs tells what of an interface's qdiscs could not be put back exactly, a sentence each. nil: not looked at.
-	Qdiscs func(name string) ([]string, error)
+
+	exact func(names []string) ([]ifstate.Problem, error) // nil but in tests: irrestorable
 }
 
 // Asked tells whether any port is named.
@@ -40,9 +42,13 @@ func examinePorts(p Ports) ([]Check, error) {
 			return nil, fmt.Errorf("--slaves names %s twice", name)
 		}
 	}
-	checks := []Check{rights("/"), bonding(netns.ReadRunning("/"))}
+	checks := []Check{rights("/"), journals(bondctl.CheckJournals(bondctl.JournalDir))}
+	if p.Bond == "" {
+		checks = append(checks, bonding(netns.FindBonding()))
+	}
 	facts, found := p.inspect()
 	checks = append(checks, found...)
+	checks = append(checks, p.unexact(facts)...)
 	for _, w := range ports.Weaknesses(facts, ports.ReadMachine(), p.ask(0)) {
 		name := w.Interface
 		if name == "" {
@@ -85,7 +91,6 @@ func (p Ports) judge(f ports.Facts, slave int) []Check {
 	for _, r := range ports.Refuse(f, p.ask(slave)) {
 		checks = append(checks, Check{Name: f.Name, Code: r.Code, Needed: true, Found: r.Text, Remedy: r.Remedy})
 	}
-	checks = append(checks, p.qdiscs(f.Name)...)
 	if len(checks) == 0 {
 		checks = []Check{{Name: f.Name, OK: true, Needed: true, Found: describe(f)}}
 	}
@@ -98,19 +103,42 @@ func (p Ports) ask(slave int) ports.Ask {
 	return a
 }
 
-func (p Ports) qdiscs(name string) []Check {
-	if p.Qdiscs == nil {
-		return nil
+// unexact gives a check for each thing that a run would change and could not put back exactly. Of a bond that is used as it
+// is, its slaves are left alone.
+func (p Ports) unexact(facts []ports.Facts) []Check {
+	var names []string
+	for _, f := range facts {
+		if p.Bond == "" || f.Name == p.Bond {
+			names = append(names, f.Name)
+		}
 	}
-	reasons, err := p.Qdiscs(name)
+	exact := p.exact
+	if exact == nil {
+		exact = irrestorable
+	}
+	problems, err := exact(names)
 	if err != nil {
-		reasons = []string{err.Error()}
+		return []Check{{Name: strings.Join(names, ", "), Code: "irrestorable", Needed: true, Found: err.Error()}}
 	}
 	var checks []Check
-	for _, r := range reasons {
-		checks = append(checks, Check{Name: name, Code: "qdisc", Needed: true, Found: r, Remedy: "take it off for the run, and put it back yourself: tc qdisc del dev " + name + " root"})
+	for _, x := range problems {
+		checks = append(checks, Check{
+			Name: x.Interface, Code: "irrestorable", Needed: true, Found: x.Interface + " has what can't be put back exactly: " + x.What,
+			Remedy: fmt.Sprintf("take it away before a run, and put it back yourself: ip -d address show dev %s; tc -s qdisc show dev %[1]s", x.Interface),
+		})
 	}
 	return checks
+}
+
+func irrestorable(names []string) ([]ifstate.Problem, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	state, err := ifstate.Capture(names)
+	if err != nil {
+		return nil, err
+	}
+	return state.Irrestorable(), nil
 }
 
 // describe tells what a port is, in one line.
@@ -159,13 +187,20 @@ func effective(root string) (set uint64) {
 	return set
 }
 
-// bonding looks whether the running kernel has bonds. A module that is not loaded is as good: the kernel loads it when
-// a bond is asked for.
-func bonding(k netns.Running) Check {
-	has, how := k.Has(netns.Module{Name: "bonding", Config: "CONFIG_BONDING"})
-	c := Check{Name: "bonding", Code: "bonding", Needed: true, OK: has != netns.Absent, Found: k.Release + ": " + how}
+// bonding tells whether the running kernel can make a bond. A run loads no module.
+func bonding(missing error) Check {
+	c := Check{Name: "bonding", Code: "bonding", Needed: true, OK: missing == nil, Found: "the running kernel can make a bond"}
 	if !c.OK {
-		c.Remedy = "boot a kernel with CONFIG_BONDING; run --testbed vm brings its own"
+		c.Found, c.Remedy = missing.Error(), "modprobe bonding max_bonds=0; a kernel that has none: run --testbed vm brings its own"
+	}
+	return c
+}
+
+// journals tells of a command that ended before it put back what it had changed.
+func journals(left error) Check {
+	c := Check{Name: "journal", Code: "journal", Needed: true, OK: left == nil, Found: "no command left anything to be put back"}
+	if !c.OK {
+		c.Found, c.Remedy = left.Error(), "bondctl restore"
 	}
 	return c
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bondrepro/internal/netns"
+	"bondrepro/internal/ifstate"
 	"bondrepro/internal/ports"
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
@@ -52,9 +52,6 @@ func TestARefusedPortIsUnhealthy(t *testing.T) {
 		{"MTU", Ports{Scenario: jumbo}, func(f *ports.Facts) { f.MaxMTU = 1500 }, 0, []string{"mtu"}},
 		{"slave of the bond in use", Ports{Bond: "bond0"}, func(f *ports.Facts) { f.Master = "bond0" }, 0, nil},
 		{"slave of another bond", Ports{}, func(f *ports.Facts) { f.Master = "bond0" }, 0, []string{"master"}},
-		{"qdiscs", Ports{Qdiscs: func(name string) ([]string, error) { return []string{name + " has a cake", name + " has filters"}, nil }}, func(*ports.Facts) {}, 0, []string{"qdisc", "qdisc"}},
-		{"qdiscs that can't be read", Ports{Qdiscs: func(string) ([]string, error) { return nil, errors.New("no") }}, func(*ports.Facts) {}, 0, []string{"qdisc"}},
-		{"qdiscs that can be put back", Ports{Qdiscs: func(string) ([]string, error) { return nil, nil }}, func(*ports.Facts) {}, 0, nil},
 	} {
 		f := eth1()
 		c.spoil(&f)
@@ -124,13 +121,54 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// A module that is there is found; whether it can be had where it is not loaded depends on this machine.
 func TestBonding(t *testing.T) {
-	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "sys/module/bonding"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if c := bonding(netns.ReadRunning(root)); !c.OK || !c.Needed || c.Remedy != "" {
+	if c := bonding(nil); !c.OK || !c.Needed || c.Remedy != "" {
 		t.Errorf("%+v", c)
+	}
+	if c := bonding(errors.New("bonding is not loaded")); c.OK || !c.Needed || c.Found != "bonding is not loaded" || c.Remedy == "" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A journal that was left stands against a run.
+func TestJournals(t *testing.T) {
+	if c := journals(nil); !c.OK || !c.Needed || c.Remedy != "" {
+		t.Errorf("%+v", c)
+	}
+	if c := journals(errors.New("a command ended")); c.OK || !c.Needed || c.Found != "a command ended" || c.Remedy != "bondctl restore" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What can't be put back is asked of the ports that a run would change.
+func TestWhatCantBePutBack(t *testing.T) {
+	slave := eth1()
+	slave.Master = "bond0"
+	for _, c := range []struct {
+		name  string
+		p     Ports
+		facts []ports.Facts
+		asked []string
+	}{
+		{"ports", Ports{Slaves: []string{"eth1"}}, []ports.Facts{eth1()}, []string{"eth1"}},
+		{"a bond in use", Ports{Bond: "bond0"}, []ports.Facts{{Name: "bond0", Kind: "bond"}, slave}, []string{"bond0"}},
+	} {
+		var asked []string
+		c.p.exact = func(names []string) ([]ifstate.Problem, error) {
+			asked = names
+			return []ifstate.Problem{{Interface: names[0], What: "qdisc cake 8001:"}}, nil
+		}
+		got := c.p.unexact(c.facts)
+		if !slices.Equal(asked, c.asked) || len(got) != 1 || got[0].OK || !got[0].Needed || !strings.Contains(got[0].Found, "cake") || got[0].Remedy == "" {
+			t.Errorf("%s: asked of %v: %+v", c.name, asked, got)
+		}
+		c.p.exact = func([]string) ([]ifstate.Problem, error) { return nil, nil }
+		if got := c.p.unexact(c.facts); got != nil {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		c.p.exact = func([]string) ([]ifstate.Problem, error) { return nil, errors.New("no netlink") }
+		if got := c.p.unexact(c.facts); len(got) != 1 || Healthy(got) || got[0].Found != "no netlink" {
+			t.Errorf("%s: %+v", c.name, got)
+		}
 	}
 }

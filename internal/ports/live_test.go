@@ -1,4 +1,4 @@
-package ports
+package ports_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bondrepro/internal/ports"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,10 +53,19 @@ func ip(t *testing.T, lines string) {
 	}
 }
 
+// codes are what the port is refused for.
+func codes(f ports.Facts, a ports.Ask) []string {
+	var all []string
+	for _, r := range ports.Refuse(f, a) {
+		all = append(all, r.Code)
+	}
+	return all
+}
+
 // look inspects, or fails the test.
-func look(t *testing.T, name string) Facts {
+func look(t *testing.T, name string) ports.Facts {
 	t.Helper()
-	f, err := Inspect(name)
+	f, err := ports.Inspect(name)
 	if err != nil {
 		t.Error(err)
 	}
@@ -65,7 +76,7 @@ func look(t *testing.T, name string) Facts {
 type change struct {
 	name, make, undo, port string
 	want                   []string
-	ask                    Ask
+	ask                    ports.Ask
 }
 
 func (c change) check(t *testing.T) {
@@ -83,7 +94,7 @@ func (c change) check(t *testing.T) {
 	}
 }
 
-var onVirtual = Ask{AllowVirtual: true}
+var onVirtual = ports.Ask{AllowVirtual: true}
 
 func TestPortsOfANamespace(t *testing.T) {
 	alone(t, func() {
@@ -110,22 +121,22 @@ func TestPortsOfANamespace(t *testing.T) {
 			c.check(t)
 		}
 		f := look(t, "eth2")
-		if got := codes(f, Ask{}); !slices.Equal(got, []string{"virtual"}) || f.Kind != "veth" || f.Driver != "veth" || len(f.Queues) != 4 || f.SpeedMbit != 10000 || f.MAC == "" {
+		if got := codes(f, ports.Ask{}); !slices.Equal(got, []string{"virtual"}) || f.Kind != "veth" || f.Driver != "veth" || len(f.Queues) != 4 || f.SpeedMbit != 10000 || f.MAC == "" {
 			t.Errorf("refused for %v: %+v", got, f)
 		}
-		if got := codes(look(t, "lo"), Ask{}); !slices.Equal(got, []string{"loopback"}) {
+		if got := codes(look(t, "lo"), ports.Ask{}); !slices.Equal(got, []string{"loopback"}) {
 			t.Errorf("lo: %v", got)
 		}
-		if _, err := Inspect("eth9"); err == nil || !strings.Contains(err.Error(), "eth9 here: there are eth1, eth2, far1, far2, lo") {
+		if _, err := ports.Inspect("eth9"); err == nil || !strings.Contains(err.Error(), "eth9 here: there are eth1, eth2, far1, far2, lo") {
 			t.Errorf("eth9: %v", err)
 		}
-		if c, err := Counters("eth1"); err != nil || len(c) == 0 {
+		if c, err := ports.Counters("eth1"); err != nil || len(c) == 0 {
 			t.Errorf("ethtool -S eth1: %v, %v", c, err)
 		}
-		if c, err := Counters("lo"); err != nil || c == nil || len(c) != 0 {
+		if c, err := ports.Counters("lo"); err != nil || c == nil || len(c) != 0 {
 			t.Errorf("ethtool -S lo: %v, %v", c, err)
 		}
-		if _, err := Counters("eth9"); err == nil {
+		if _, err := ports.Counters("eth9"); err == nil {
 			t.Error("eth9 has counters")
 		}
 	})
@@ -140,7 +151,7 @@ func TestSysfsOfAnotherNamespace(t *testing.T) {
 			return
 		}
 		ip(t, "link add far9 type veth peer name eth1")
-		if _, err := Inspect("eth1"); err == nil || !strings.Contains(err.Error(), "another network namespace") {
+		if _, err := ports.Inspect("eth1"); err == nil || !strings.Contains(err.Error(), "another network namespace") {
 			t.Errorf("%v", err)
 		}
 	})
