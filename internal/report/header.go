@@ -32,6 +32,15 @@ func Header(cfg result.Config, host result.Host, guest *result.Guest, pf result.
 	}
 	line("testbed", because(cfg.Testbed, cfg.TestbedWhy))
 	line("machine", machineText(host, guest))
+	for _, text := range portTexts(host.Ports) {
+		line("port", text)
+	}
+	for _, text := range weakTexts(host.Weaknesses) {
+		line("weak", text)
+	}
+	if len(host.Ports) > 0 {
+		line("note", flood)
+	}
 	line("bond", bondText(sc.Topology))
 	line("vlan", vlanText(sc.Topology.VLAN))
 	line("slaves", slavesText(sc.Topology.Slaves, pf))
