@@ -27,8 +27,8 @@ func rateText(bytesPerSecond uint64) string { return fmt.Sprintf("%dbit", bytesP
 var fqTable = map[uint16]word{
 	1:  {"limit", number},
 	2:  {"flow_limit", number},
-	3:  {"quantum", octets},
-	4:  {"initial_quantum", octets},
+	3:  {"quantum", number},
+	4:  {"initial_quantum", number},
 	7:  {"maxrate", byteRate},
 	8:  {"buckets", func(log uint32) string { return fmt.Sprint(uint64(1) << min(log, 63)) }},
 	9:  {"refill_delay", micros},

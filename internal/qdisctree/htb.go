@@ -84,8 +84,8 @@ func htbClassWords(options []byte) []string {
 	parms := find(options, htbParms)
 	r, ceil := rateOf(parms, htbRateAt, find(options, htbRate64)), rateOf(parms, htbCeilAt, find(options, htbCeil64))
 	words := []string{
-		"rate", rateText(r.bytes), "burst", r.burstText(u32(parms, htbBufferAt)),
-		"ceil", rateText(ceil.bytes), "cburst", ceil.burstText(u32(parms, htbCbufferAt)),
+		"rate", rateText(r.bytes), "burst", r.sizeText(u32(parms, htbBufferAt)),
+		"ceil", rateText(ceil.bytes), "cburst", ceil.sizeText(u32(parms, htbCbufferAt)),
 		"prio", number(u32(parms, htbPrioAt)), "quantum", number(u32(parms, htbQuantumAt)),
 	}
 	return append(words, r.words()...)

@@ -43,20 +43,26 @@ func (t Tree) egress() Tree {
 	return t
 }
 
-// build makes everything that has a handle, parents first and, among what could be next, the last of the dump: the kernel
-// puts what is new in front (qdisc_hash_add), so that the next dump has the order of this one.
+// build makes everything that has a handle, parents first, in an order whose dump is that of want where this can be told.
 func build(dev string, want Tree) []step {
 	var steps []step
 	done := map[uint32]bool{handleRoot: true} // qdiscs and classes
 	classes := slices.Clone(want.Classes)
 	qdiscs := slices.DeleteFunc(slices.Clone(want.Qdiscs), func(q Qdisc) bool { return q.Handle == 0 || q.Parent == handleIngress })
+	hasParent := func(q Qdisc) bool {
+		return done[q.Parent] || done[major(q.Parent)] && !want.added(q.Parent)
+	}
+	inOrder := func(q Qdisc) bool { return hasParent(q) && q.Handle == lastOfBucket(qdiscs, q).Handle }
 	for {
 		if c, ok := takeLast(&classes, func(c Class) bool { return done[major(c.Handle)] && done[c.Parent] }); ok {
 			steps = append(steps, addClass(dev, c))
 			done[c.Handle] = true
 			continue
 		}
-		q, ok := takeLast(&qdiscs, func(q Qdisc) bool { return done[q.Parent] || done[major(q.Parent)] && !want.added(q.Parent) })
+		q, ok := takeLast(&qdiscs, inOrder)
+		if !ok {
+			q, ok = takeLast(&qdiscs, hasParent)
+		}
 		if !ok {
 			return steps
 		}
@@ -64,6 +70,21 @@ func build(dev string, want Tree) []step {
 		done[q.Handle] = true
 	}
 }
+
+// lastOfBucket is the last of a list that is in the same bucket of the kernel's hash table. The kernel puts what is new in front
+// of its bucket and dumps bucket by bucket (qdisc_hash_add, net/sched/sch_api.c); the root is in none.
+func lastOfBucket(list []Qdisc, q Qdisc) Qdisc {
+	last := q
+	for _, other := range list {
+		if other.Parent != handleRoot && q.Parent != handleRoot && bucket(other.Handle) == bucket(q.Handle) {
+			last = other
+		}
+	}
+	return last
+}
+
+// bucket is hash_32(handle, 4) (include/linux/hash.h).
+func bucket(handle uint32) uint32 { return handle * 0x61c88647 >> 28 }
 
 // added tells whether a class is of a qdisc whose classes are added by messages of their own.
 func (t Tree) added(class uint32) bool {

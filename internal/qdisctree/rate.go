@@ -2,6 +2,7 @@ package qdisctree
 
 import (
 	"fmt"
+	"math"
 	"sort"
 )
 
@@ -59,13 +60,20 @@ func (r rate) burst(ticks uint32) (uint32, bool) {
 	return uint32(limit - 1), true
 }
 
-// burstText is burst as tc's argument, the next smaller number of bytes if no burst is dumped as so many ticks.
+// burstText is a burst as tc's argument. If no number of bytes is dumped as so many ticks, it is a near one.
 func (r rate) burstText(ticks uint32) string {
 	n, ok := r.burst(ticks)
 	if !ok {
 		n = uint32(float64(ticks) * tick * float64(r.bytes) / 1e9)
 	}
 	return octets(n)
+}
+
+// sizeText is the argument from which tc computes so many ticks: it takes whole microseconds of 15.625 ticks, and no link layer
+// (tc_calc_xmittime, tc_core_time2tick, iproute2 tc/tc_core.c).
+func (r rate) sizeText(ticks uint32) string {
+	micro := math.Ceil(float64(ticks) / (1000. / tick))
+	return fmt.Sprintf("%.0fb", math.Ceil(micro*float64(r.bytes)/1e6))
 }
 
 // words are what a rate has beside its bytes a second.

@@ -82,8 +82,10 @@ func (t Tree) filterPlaces() []uint32 {
 	var places []uint32
 	for _, q := range t.Qdiscs {
 		switch {
-		case q.Parent == handleIngress:
+		case q.Kind == "clsact":
 			places = append(places, clsactIngress, clsactEgress)
+		case q.Parent == handleIngress: // its one list of filters is found at any class
+			places = append(places, clsactIngress)
 		case q.Handle != 0 || q.Parent == handleRoot:
 			places = append(places, q.Handle) // 0 stands for the root
 		}

@@ -1,0 +1,57 @@
+package qdisctree_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"bondrepro/internal/initramfs"
+	"bondrepro/internal/vmtest"
+)
+
+func TestMain(m *testing.M) { vmtest.Main(m) }
+
+// TestInGuest runs the tests below that begin with TestPort on NICs with one TX queue and with four.
+func TestInGuest(t *testing.T) {
+	if vmtest.Inside() {
+		t.Skip("is outside")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var files []initramfs.Entry
+	for _, name := range []string{"ip", "tc"} {
+		more, err := vmtest.Program(ctx, name)
+		must(t, err)
+		for _, f := range more {
+			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
+				files = append(files, f)
+			}
+		}
+	}
+	for name, queues := range map[string]int{"one queue": 1, "four queues": 4} {
+		t.Run(name, func(t *testing.T) {
+			vmtest.Guest{
+				Modules: []string{
+					"sch_htb", "sch_tbf", "sch_fq", "sch_fq_codel", "sch_red", "sch_prio", "sch_ingress", "sch_netem",
+					"cls_matchall", "act_gact",
+				},
+				NICs: 1, Queues: queues, CPUs: 2, Files: files, Patience: 8 * time.Minute,
+			}.Run(t, "^TestPort")
+		})
+	}
+}
+
+func onlyInGuest(t *testing.T) {
+	t.Helper()
+	if !vmtest.Inside() {
+		t.Skip("needs a guest's interfaces: TestInGuest runs it there")
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
