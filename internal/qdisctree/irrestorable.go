@@ -8,10 +8,14 @@ import (
 // Irrestorable says in one clause each what Restore can't put back, by name, with what to do about it where there is something.
 func (t Tree) Irrestorable() []string {
 	var list []string
+	ofDefaultMq := map[string]bool{}
 	for _, q := range t.Qdiscs {
-		if why := t.cannot(q); why != "" {
-			list = append(list, why)
+		why := t.cannot(q)
+		if why == "" || major(q.Parent) == 0 && ofDefaultMq[q.Kind] {
+			continue // the queues of a mq without a handle are all alike: one clause for all
 		}
+		ofDefaultMq[q.Kind] = major(q.Parent) == 0
+		list = append(list, why)
 	}
 	for _, c := range t.Classes {
 		if len(c.Extras) > 0 {
