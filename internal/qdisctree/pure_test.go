@@ -73,3 +73,23 @@ func TestIrrestorable(t *testing.T) {
 		}
 	}
 }
+
+// Qdiscs of one bucket of the kernel's hash table are made in the opposite order of the dump, but parents first.
+func TestOrder(t *testing.T) {
+	want := qdisctree.Tree{Dev: "eth1", Qdiscs: []qdisctree.Qdisc{
+		{Kind: "mq", Handle: 0x100000, Parent: root},
+		{Kind: "tbf", Handle: 0x210000, Parent: 0x100001},
+		{Kind: "tbf", Handle: 0x230000, Parent: 0x100003},
+		{Kind: "pfifo_fast", Handle: 0x839d0000, Parent: 0x230001}, // in one bucket with the next
+		{Kind: "pfifo_fast", Handle: 0x839b0000, Parent: 0x210001},
+	}}
+	commands := strings.Join(qdisctree.Commands(want, qdisctree.Tree{Dev: "eth1"}), "\n")
+	last := -1
+	for _, handle := range []string{" 10: ", " 21: ", " 839b: ", " 839d: "} {
+		at := strings.Index(commands, handle)
+		if at <= last {
+			t.Errorf("%s is not in its place in\n%s", handle, commands)
+		}
+		last = at
+	}
+}
