@@ -75,14 +75,18 @@ func (p Ports) inspect() (facts []ports.Facts, checks []Check) {
 			checks = append(checks, Check{Name: name, Needed: true, Found: err.Error()})
 			continue
 		}
-		slave := i
-		if p.Bond != "" {
-			slave = max(0, i-1) // the first is the bond
-		}
 		facts = append(facts, f)
-		checks = append(checks, p.judge(f, slave)...)
+		checks = append(checks, p.judge(f, p.slave(i))...)
 	}
 	return facts, checks
+}
+
+// slave is the number that a port has among the slaves, where the bond that is in use stands before them.
+func (p Ports) slave(at int) int {
+	if p.Bond == "" {
+		return at
+	}
+	return max(0, at-1)
 }
 
 // judge gives one check for each reason to refuse a port, or one that tells what it is.

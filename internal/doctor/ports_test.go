@@ -71,6 +71,14 @@ func TestARefusedPortIsUnhealthy(t *testing.T) {
 	}
 }
 
+// A scenario's line rates are the slaves', in their order.
+func TestNumberOfASlave(t *testing.T) {
+	built, inUse := Ports{Slaves: []string{"eth1", "eth2"}}, Ports{Bond: "bond0"}
+	if built.slave(0) != 0 || built.slave(1) != 1 || inUse.slave(0) != 0 || inUse.slave(1) != 0 || inUse.slave(2) != 1 {
+		t.Error("a bond that is in use is no slave")
+	}
+}
+
 func TestAWeaknessIsNotUnhealthy(t *testing.T) {
 	if !Healthy([]Check{{Weak: true, Found: "irqbalance runs"}}) {
 		t.Error("a weak verdict is one")

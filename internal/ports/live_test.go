@@ -116,7 +116,8 @@ func TestPortsOfANamespace(t *testing.T) {
 			{"a macvlan with the default route", "link add mv0 link eth1 type macvlan\nlink set mv0 up\nroute add default dev mv0", "link del mv0", "eth1", []string{"default_route", "uppers"}, onVirtual},
 			{"no carrier", "link set far1 down", "link set far1 up", "eth1", []string{"no_carrier"}, onVirtual},
 			{"down", "link set eth1 down", "link set eth1 up", "eth1", []string{"down"}, onVirtual},
-			{"another port's", "route add default dev eth2", "route del default", "eth1", nil, onVirtual},
+			{"another port's address", "address add 192.0.2.1/24 dev eth2", "address del 192.0.2.1/24 dev eth2", "eth1", nil, onVirtual},
+			{"another port's default route", "route add default dev eth2", "route del default", "eth1", nil, onVirtual},
 		} {
 			c.check(t)
 		}
@@ -157,18 +158,21 @@ func TestSysfsOfAnotherNamespace(t *testing.T) {
 	})
 }
 
-// A connection to port 22 is found on the port by which its peer is reached.
+// A connection to port 22 is found on the port by which its peer is reached, and on the one that has its address.
 func TestSSHConnectionOfANamespace(t *testing.T) {
 	alone(t, func() {
 		near := fmt.Sprintf("/proc/%d/task/%d/ns/net", unix.Getpid(), unix.Gettid())
 		ip(t, `link add eth1 type veth peer name far1
 			link add eth2 type veth peer name far2
 			link add br0 type bridge
+			link add eth3 type veth peer name far3
 			link set eth1 master br0
 			link set eth1 up
 			link set eth2 up
+			link set eth3 up
 			link set br0 up
-			address add 192.0.2.1/24 dev br0`)
+			address add 192.0.2.1/32 dev eth2
+			route add 192.0.2.0/24 dev br0`)
 		listener, err := net.Listen("tcp4", "192.0.2.1:22")
 		if err != nil {
 			t.Error(err)
@@ -188,7 +192,7 @@ func TestSSHConnectionOfANamespace(t *testing.T) {
 		}
 		defer session.Close()
 		want := session.RemoteAddr().(*net.TCPAddr).AddrPort()
-		for name, through := range map[string]bool{"eth1": true, "br0": true, "eth2": false} {
+		for name, through := range map[string]bool{"eth1": true, "br0": true, "eth2": true, "eth3": false} {
 			f := look(t, name)
 			if through != slices.Equal(f.SSH, []string{netip.AddrPortFrom(want.Addr().Unmap(), want.Port()).String()}) {
 				t.Errorf("%s carries SSH connections from %v", name, f.SSH)

@@ -111,6 +111,23 @@ func TestRefusalsComeAndGoWithTheirCause(t *testing.T) {
 	}
 }
 
+// What is no reason.
+func TestNotRefused(t *testing.T) {
+	for name, set := range map[string]func(f *Facts, a *Ask){
+		"a bond in use is asked of its slaves' queues": func(f *Facts, a *Ask) { aBond0(f, a); a.Queues = 8 },
+		"a bond in use tells no speed":                 func(f *Facts, a *Ask) { aBond0(f, a); f.SpeedMbit = 0 },
+		"a virtual port's speed is no line's":          func(f *Facts, a *Ask) { f.Virtual, a.AllowVirtual, a.LineRate = true, true, 1e9 },
+		"a driver that names no largest MTU":           func(f *Facts, a *Ask) { f.MaxMTU, a.MTU = 0, 65000 },
+		"one queue is as many as there are":            func(_ *Facts, a *Ask) { a.Queues = 1 },
+	} {
+		f, a := tenGig(), Ask{}
+		set(&f, &a)
+		if got := Refuse(f, a); got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // All that is against a port is told at once, so that a user does not mend one thing a try.
 func TestEveryRefusalAtOnce(t *testing.T) {
 	f := tenGig()

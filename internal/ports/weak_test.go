@@ -93,6 +93,24 @@ func TestWeaknessesComeAndGoWithTheirCause(t *testing.T) {
 	}
 }
 
+// What makes nothing weak.
+func TestNotWeak(t *testing.T) {
+	for name, set := range map[string]func(s *scene){
+		"a port that is refused for good":        func(s *scene) { s.two = Facts{Name: "lo", Link: "loopback", Virtual: true} },
+		"the MTU of a bond that is as it is":     func(s *scene) { s.a.Bond, s.one.MTU = true, 1500 },
+		"a port that is down, with no speed yet": func(s *scene) { s.one.Carrier, s.one.SpeedMbit, s.a.LineRate = false, 0, 1e9 },
+		"XPS of a machine with one CPU":          func(s *scene) { s.one.Queues[0].XPS, s.one.Queues[1].XPS = "1", "1"; s.m.CPUs = 1 },
+	} {
+		s := good()
+		set(&s)
+		for _, w := range s.weaknesses() {
+			if w.Code != "cpus" {
+				t.Errorf("%s: %+v", name, w)
+			}
+		}
+	}
+}
+
 func allCodes() []string {
 	var all []string
 	for _, r := range ofMachine {
