@@ -98,6 +98,52 @@ func TestNetnsInGuest(t *testing.T) {
 	}.Run(t, "^TestNetnsMeasures")
 }
 
+// A kernel without VLAN interfaces is told from a good one before anything is made, and by what it refuses.
+func TestNetnsWithoutVLANInGuest(t *testing.T) {
+	if vmtest.Inside() {
+		t.Skip("is outside")
+	}
+	vmtest.Guest{Modules: []string{"bonding", "veth", "sch_tbf", "sch_ingress", "cls_matchall", "act_gact"}}.Run(t, "^TestWithoutVLAN$")
+}
+
+func TestWithoutVLAN(t *testing.T) {
+	if !vmtest.Inside() {
+		t.Skip("needs bonding and no 8021q: TestNetnsWithoutVLANInGuest runs it there")
+	}
+	o := Options{NICs: 2, Progress: silent}
+	if err := NetnsUsableFor(o)(t.Context()); err != nil {
+		t.Fatalf("without a VLAN: %v", err)
+	}
+	o.VLAN = true
+	var unusable *UnusableError
+	if err := NetnsUsableFor(o)(t.Context()); !errors.As(err, &unusable) || !strings.Contains(err.Error(), "topology.vlan needs 8021q") {
+		t.Errorf("usable with a VLAN: %v", err)
+	}
+	var none *netns.NoVLANError
+	if _, err := OpenNetns(t.Context(), o); !errors.As(err, &none) {
+		t.Errorf("opened with a VLAN: %v", err)
+	}
+	o.VLAN = false // nobody asked, and the kernel itself is the first to say no
+	bed, err := OpenNetns(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bed.Close()
+	refusesVLAN(t, bed)
+}
+
+// refusesVLAN checks that a kernel without VLAN interfaces is at fault itself when it is to make one.
+func refusesVLAN(t *testing.T, bed Testbed) {
+	t.Helper()
+	sc := scenarios.Default()
+	sc.Topology.VLAN = 100
+	_, err := bed.Probe(t.Context(), measure.Job{Scenario: sc, Run: 1, Slaves: bed.Slaves()})
+	var fault *measure.Fault
+	if !errors.As(err, &fault) || fault.Class != measure.Unsupported || !strings.Contains(err.Error(), "8021q") {
+		t.Errorf("%T %v", err, err)
+	}
+}
+
 // asNobody marks a run as a user without rights.
 const asNobody = "BONDREPRO_TEST_TESTBED_NOBODY"
 

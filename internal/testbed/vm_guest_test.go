@@ -91,7 +91,8 @@ func measureInGuest(t *testing.T, sc scenarios.Scenario) {
 }
 
 // checkLengths compares what the counters take for the mean length of a frame. In the qdisc a VLAN's tag is beside the
-// packet and not counted; tag is by how much it makes frames longer for the driver and at the wire. With frames that are
+// packet and not counted: where the NIC can't add it, it goes in after that (validate_xmit_vlan by sch_direct_xmit,
+// net/core/dev.c and net/sched/sch_generic.c). tag is by how much it makes frames longer for the driver and at the wire. With frames that are
 // not ours there are no means to compare.
 func checkLengths(t *testing.T, rec result.Recording, tag float64) {
 	t.Helper()
@@ -114,4 +115,19 @@ func checkLengths(t *testing.T, rec result.Recording, tag float64) {
 	if length := mean(qdisc, packets) + tag; mean(driver, sent) != length || mean(wire, frames) != length {
 		t.Errorf("%s; the last two should be %.0f more than the first", text, tag)
 	}
+}
+
+// A guest whose kernel can make no VLAN interface says so.
+func TestVMWithoutVLAN(t *testing.T) {
+	if testing.Short() {
+		t.Skip("boots a guest: left out by -short")
+	}
+	bed, err := OpenVM(t.Context(), Options{
+		Kernel: cmp.Or(os.Getenv("BONDREPRO_KERNEL"), vmtest.Kernel), NICs: 2, Qdiscs: []string{"pfifo_fast"}, Progress: silent,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bed.Close()
+	refusesVLAN(t, bed)
 }
