@@ -176,8 +176,9 @@ func putBack(t *testing.T, name string) {
 	}
 	top := topologies[name]
 	do(t, "ipv6/conf/all/disable_ipv6=0", "ipv6/conf/default/disable_ipv6=0")
-	for n := range 4 {
-		do(t, fmt.Sprintf("ipv6/conf/eth%d/disable_ipv6=0", n))
+	for n := range 4 { // as if they never had been up
+		eth := fmt.Sprintf("eth%d", n)
+		do(t, "ipv6/conf/"+eth+"/disable_ipv6=0", "ip link set dev "+eth+" down", "tc qdisc replace dev "+eth+" root handle 9: pfifo", "tc qdisc del dev "+eth+" root")
 	}
 	do(t, top.setup...)
 	t.Cleanup(func() { do(t, top.cleanup...) })

@@ -50,9 +50,10 @@ func Record(t testing.TB) map[string]string {
 		all[key] = sorted(t, run(t, "ip", args...))
 	}
 	for _, name := range names {
-		for _, object := range []string{"qdisc", "class", "filter"} {
+		for _, object := range []string{"qdisc", "filter"} {
 			all["tc "+object+" "+name] = sorted(t, run(t, "tc", "-j", object, "show", "dev", name))
 		}
+		all["tc class "+name] = classes(run(t, "tc", "class", "show", "dev", name))
 		all["ethtool -k "+name] = string(run(t, "ethtool", "-k", name))
 		for _, dir := range []string{"bonding", "bonding_slave"} {
 			files(t, all, filepath.Join("/sys/class/net", name, dir), bondFile)
@@ -135,6 +136,18 @@ func sorted(t testing.TB, b []byte) string {
 	var lines []string
 	for _, object := range decode(t, b) {
 		lines = append(lines, indented(t, clean(object)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// classes are the classes that somebody made, as text: tc(8) knows no JSON for some of them. fq_codel's are its flows.
+func classes(b []byte) string {
+	var lines []string
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasPrefix(line, "class fq_codel ") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
