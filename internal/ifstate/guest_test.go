@@ -240,6 +240,85 @@ func putBack(t *testing.T, name string) {
 	t.Logf("%s: %d points of the disturbance, %d points of Restore killed, every one put back", name, len(all), points)
 }
 
+// What is not ours is left alone: a name or an index alone does not make it so.
+func TestPutBackLeavesOthersAlone(t *testing.T) {
+	state := inGuest(t, "eth0")
+	do(t, "ip link add bond9 type bond")
+	t.Cleanup(func() { do(t, "ip link del dev bond9") })
+	is := made(t)[0]
+	for _, not := range []ifstate.Made{{Name: "bond9", Ifindex: is.Ifindex + 1}, {Name: "bond8", Ifindex: is.Ifindex}} {
+		if left, err := ifstate.Restore(t.Context(), state, []ifstate.Made{not}, nil); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+		if len(made(t)) == 0 {
+			t.Fatalf("%v: another's bond was removed", not)
+		}
+	}
+}
+
+// A bond that somebody removed meanwhile is a leftover, and so is a name that somebody gave; the rest is put back.
+func TestPutBackOfABondThatIsGone(t *testing.T) {
+	inGuest(t, "eth0")
+	do(t, "ip link add bondA type bond mode active-backup", "ip link set dev eth0 down", "ip link set dev eth0 master bondA", "ip link set dev eth0 txqueuelen 333")
+	state, err := ifstate.Capture([]string{"eth0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, "ip link del dev bondA", "ip link set dev eth0 down", "ip link set dev eth0 txqueuelen 1000", "ip link set dev eth0 name wan")
+	t.Cleanup(func() {
+		do(t, "ip link set dev wan down", "ip link set dev wan txqueuelen 1000", "ip link set dev wan name eth0")
+	})
+	left, err := ifstate.Restore(t.Context(), state, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bond, master, name, rest []ifstate.Leftover
+	for _, l := range left {
+		switch {
+		case l.Interface == "bondA" && l.Gone:
+			bond = append(bond, l)
+		case l.What == "master" && strings.Contains(l.Err, "does not exist"):
+			master = append(master, l)
+		case l.What == "name":
+			name = append(name, l)
+		default:
+			rest = append(rest, l)
+		}
+	}
+	if len(bond) != 1 || len(master) != 1 || len(name) != 1 || len(rest) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if b, _ := os.ReadFile("/sys/class/net/wan/tx_queue_len"); strings.TrimSpace(string(b)) != "333" {
+		t.Errorf("txqueuelen %s", b)
+	}
+}
+
+// An interface that is unplugged is said to be gone, and the others are put back. It comes last: nothing plugs it in again.
+func TestPutBackUnplugged(t *testing.T) {
+	state := inGuest(t, "eth2", "eth3")
+	do(t, "ip link set dev eth2 txqueuelen 333", "ip link set dev eth3 txqueuelen 333")
+	if err := os.WriteFile("/sys/class/net/eth3/device/../remove", []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	left, err := ifstate.Restore(t.Context(), state, nil, nil)
+	if err != nil || len(left) != 1 || !left[0].Gone || left[0].Interface != "eth3" {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// inGuest is the state of some interfaces.
+func inGuest(t *testing.T, names ...string) ifstate.State {
+	t.Helper()
+	if !vmtest.Inside() {
+		t.Skip("needs a guest's interfaces: TestInGuest runs it there")
+	}
+	state, err := ifstate.Capture(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
 // made is the bond that we made, if it is there.
 func made(t *testing.T) []ifstate.Made {
 	t.Helper()

@@ -39,10 +39,7 @@ func Restore(ctx context.Context, s State, made []Made, changed func(command str
 		return nil, err
 	}
 	if r.boot == s.BootID {
-		r.elapsed = uint32(max(0, now-s.Taken))
-		if err := r.removeMade(made); err != nil {
-			return nil, err
-		}
+		r.elapsed, r.made = uint32(max(0, now-s.Taken)), made
 	}
 	return r.untilSettled()
 }
@@ -50,6 +47,7 @@ func Restore(ctx context.Context, s State, made []Made, changed func(command str
 // untilSettled makes passes until nothing differs, nothing more can be done and nothing more comes by itself.
 func (r *restorer) untilSettled() ([]Leftover, error) {
 	var deadline time.Time
+	pause := 1
 	for {
 		before := r.done
 		if err := r.pass(); err != nil {
@@ -66,9 +64,12 @@ func (r *restorer) untilSettled() ([]Leftover, error) {
 		if !worth || time.Now().After(deadline) {
 			return left, nil
 		}
-		if err := r.sleep(); err != nil {
-			return nil, err
+		for range pause { // longer each time: what is refused again and again is not tried more than some times
+			if err := r.sleep(); err != nil {
+				return nil, err
+			}
 		}
+		pause *= 2
 	}
 }
 
@@ -86,6 +87,7 @@ func settles(l Leftover) bool {
 type restorer struct {
 	ctx          context.Context
 	want         State
+	made         []Made
 	changed      func(command string)
 	boot         string
 	elapsed      uint32 // seconds since the state was taken
@@ -117,6 +119,7 @@ func (r *restorer) do(f fault, command string, change func() error) bool {
 // pass goes once through everything, in the order in which one thing needs the other.
 func (r *restorer) pass() error {
 	for _, phase := range []func() error{
+		r.removeMade,
 		r.each(r.queueLength), // default qdiscs are made from it when a slave is opened
 		r.release,
 		r.enslave,
@@ -244,6 +247,11 @@ func (r *restorer) leftovers() ([]Leftover, error) {
 		return nil, err
 	}
 	left := Differences(r.want, is)
+	for _, m := range r.made {
+		if r.isOurs(m) {
+			left = append(left, Leftover{Interface: m.Name, What: whatMade, Got: "still there"})
+		}
+	}
 	for n, l := range left {
 		for _, item := range []string{l.Want, l.Got, ""} {
 			if why := r.errs[fault{l.Interface, l.What, item}]; why != "" {

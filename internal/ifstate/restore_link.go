@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/safchain/ethtool"
@@ -22,30 +24,33 @@ func setLink(index int, flags, change uint32, attrs ...attribute) error {
 }
 
 // removeMade removes the interfaces that we made.
-func (r *restorer) removeMade(made []Made) error {
-	for _, m := range made {
+func (r *restorer) removeMade() error {
+	for _, m := range r.made {
 		if err := r.read(); err != nil {
 			return err
 		}
-		l := byIndex(r.all, m.Ifindex)
-		if l == nil || l.name != m.Name {
+		if !r.isOurs(m) {
 			continue
 		}
 		header := make([]byte, unix.SizeofIfInfomsg)
 		binary.NativeEndian.PutUint32(header[4:], uint32(m.Ifindex))
-		var refused error
-		r.do(fault{m.Name, "made", ""}, "ip link del dev "+m.Name, func() error {
-			refused = send(unix.RTM_DELLINK, 0, header)
-			if errors.Is(refused, unix.ENODEV) {
-				refused = nil
+		r.do(fault{m.Name, whatMade, ""}, "ip link del dev "+m.Name, func() error {
+			if err := send(unix.RTM_DELLINK, 0, header); !errors.Is(err, unix.ENODEV) {
+				return err
 			}
-			return refused
+			return nil
 		})
-		if refused != nil {
-			return failed("remove", m.Name, refused)
-		}
 	}
 	return nil
+}
+
+// whatMade is Leftover.What of an interface that we made.
+const whatMade = "interface made here"
+
+// isOurs tells whether an interface that we made is there.
+func (r *restorer) isOurs(m Made) bool {
+	l := byIndex(r.all, m.Ifindex)
+	return l != nil && l.name == m.Name
 }
 
 func (r *restorer) queueLength(i *Interface, l link) error {
@@ -157,7 +162,8 @@ func (r *restorer) offload(i *Interface, l link) error {
 	if err != nil {
 		return nil // it went: the next phase sees that
 	}
-	for name, want := range i.Features {
+	for _, name := range slices.Sorted(maps.Keys(i.Features)) {
+		want := i.Features[name]
 		if f, ok := now[name]; !ok || !f.Available || f.Requested == want.Requested {
 			continue
 		}

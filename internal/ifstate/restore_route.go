@@ -22,11 +22,11 @@ func (r *restorer) routes() error {
 		}
 	}
 	present := map[string]bool{}
-	for name, list := range have {
-		for _, m := range list {
+	for _, i := range r.want.Interfaces {
+		for _, m := range have[i.Name] {
 			present[m.Text] = true
 			if !want[m.Text] {
-				r.do(fault{name, "route", m.Text}, routeCommand("del", m), func() error {
+				r.do(fault{i.Name, "route", m.Text}, routeCommand("del", m), func() error {
 					raw, _, err := routeRequest(m, func(index int) int { return index }, 0)
 					if err != nil {
 						return err
