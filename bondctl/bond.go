@@ -37,6 +37,7 @@ type Spec struct {
 	// Ready is how long to wait until every slave is up, beside what LACP takes; 0: 5 s. A real port's link takes
 	// seconds.
 	Ready time.Duration
+	Take  bool // the slaves lose their addresses
 	// Ifindex is the bond's own, so that it can be told from one that somebody else made of that name; 0: the kernel's
 	// choice.
 	Ifindex int

@@ -30,6 +30,7 @@ type Interface struct {
 	Addresses []netip.Prefix
 	Bond      map[string]string // options of a bond
 	Slave     map[string]string // options of a bond's slave
+	VLAN      int               // id of a VLAN interface
 
 	raw []byte // IFLA_LINKINFO
 }
@@ -153,6 +154,15 @@ func (i *Interface) readInfo(d devices) error {
 	if i.Kind == "bond" {
 		if i.Bond, err = readOptions(bondTable, info[nl.IFLA_INFO_DATA], d); err != nil {
 			return err
+		}
+	}
+	if i.Kind == "vlan" {
+		data, err := attributes(info[nl.IFLA_INFO_DATA])
+		if err != nil {
+			return err
+		}
+		if id := data[nl.IFLA_VLAN_ID]; len(id) >= 2 {
+			i.VLAN = int(binary.NativeEndian.Uint16(id))
 		}
 	}
 	if nl.BytesToString(append(info[nl.IFLA_INFO_SLAVE_KIND], 0)) == "bond" {

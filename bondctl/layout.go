@@ -26,7 +26,7 @@ func planSpec(spec Spec, have Interfaces) ([]Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, enslaveSteps(spec.Name, slaveWish{Port: Port{Name: name}, txQueueLen: spec.TxQueueLen, queues: leaves, equip: spec.equipSlave(i)}, there)...)
+		steps = append(steps, enslaveSteps(spec.Name, slaveWish{Port: Port{Name: name}, take: spec.Take, txQueueLen: spec.TxQueueLen, queues: leaves, equip: spec.equipSlave(i)}, there)...)
 	}
 	if spec.Primary != "" {
 		last = append(last, Option{Name: "primary", Value: spec.Primary})
@@ -54,6 +54,7 @@ func free(name string, have Interfaces, take bool) (Interface, error) {
 // slaveWish is what one slave is to have.
 type slaveWish struct {
 	Port
+	take       bool   // its addresses are taken off: a slave has none of its own
 	txQueueLen int    // packets; 0: as it is
 	equip      []Step // once it is up, before its qdiscs
 	queues     []Step // its qdiscs
@@ -65,6 +66,11 @@ func enslaveSteps(bond string, want slaveWish, there Interface) []Step {
 	var steps []Step
 	if there.Master != "" {
 		steps = append(steps, setLink{want.Name, "nomaster", ""})
+	}
+	if want.take {
+		for _, a := range there.Addresses {
+			steps = append(steps, deleteAddress{want.Name, a})
+		}
 	}
 	if there.Up {
 		steps = append(steps, setLink{want.Name, "down", ""})

@@ -42,7 +42,7 @@ func Plan(want Bond, have Interfaces) ([]Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		wish := slaveWish{Port: s, txQueueLen: want.TxQueueLen}
+		wish := slaveWish{Port: s, take: want.Take, txQueueLen: want.TxQueueLen}
 		if want.Qdisc != "" {
 			if wish.queues, err = qdiscSteps(s.Name, there, Leaf{Kind: want.Qdisc}); err != nil {
 				return nil, err

@@ -26,6 +26,9 @@ func (c *Client) readBack(spec Spec) (*State, error) {
 	if bond.MTU != spec.MTU {
 		return nil, &MismatchError{Object: spec.Name, Option: "mtu", Want: strconv.Itoa(spec.MTU), Got: strconv.Itoa(bond.MTU)}
 	}
+	if err := compareVLAN(spec, all); err != nil {
+		return nil, err
+	}
 	if spec.Primary != "" {
 		options["primary"] = spec.Primary
 	}
@@ -44,6 +47,24 @@ func (c *Client) readBack(spec Spec) (*State, error) {
 		state.Slaves = append(state.Slaves, slave)
 	}
 	return state, nil
+}
+
+// compareVLAN wants the VLAN interface to be on the bond, with its MTU.
+func compareVLAN(spec Spec, all Interfaces) error {
+	if spec.VLAN == 0 {
+		return nil
+	}
+	have := all[spec.egress()]
+	for _, f := range []fact{
+		{spec.egress(), "kind", "vlan", have.Kind, true},
+		{spec.egress(), "mtu", strconv.Itoa(spec.MTU), strconv.Itoa(have.MTU), true},
+		{spec.egress(), "id", strconv.Itoa(spec.VLAN), strconv.Itoa(have.VLAN), true},
+	} {
+		if f.want != f.got {
+			return &MismatchError{Object: f.object, Option: f.what, Want: f.want, Got: f.got}
+		}
+	}
+	return nil
 }
 
 func compareSlave(spec Spec, name string, have Interface) error {

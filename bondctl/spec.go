@@ -18,7 +18,7 @@ type Bond struct {
 	Qdisc      string // of each TX queue of each slave; "": as it is
 	Addresses  []netip.Prefix
 	Ifindex    int  // of the bond, so that it can be told from one that somebody else made; 0: the kernel's choice
-	Take       bool // slaves that have a master are taken from it
+	Take       bool // slaves that have a master are taken from it, and lose their addresses
 }
 
 // Port is a slave of a Bond.

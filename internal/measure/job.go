@@ -118,7 +118,7 @@ func spec(job Job, slaves []string) bondctl.Spec {
 	}
 	if job.Ports != nil {
 		// Of the queues that a port was made with, not all need be in use.
-		s.Ifindex, s.Ready, s.Queues = job.Ports.Ifindex, linkLimit, 0
+		s.Ifindex, s.Ready, s.Queues, s.Take = job.Ports.Ifindex, linkLimit, 0, true
 	}
 	if job.Shape && len(job.LineRate) > 0 {
 		s.LineRate, s.CatchUp = job.LineRate, lineCatchUp

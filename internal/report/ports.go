@@ -54,8 +54,8 @@ func weakTexts(weak []result.Weakness) []string {
 		if w.Interface != "" && !strings.Contains(text, w.Interface) {
 			text = w.Interface + ": " + text
 		}
-		if w.Command != "" {
-			text += ": " + w.Command
+		if what := strings.TrimPrefix(w.Command, "none: "); what != "" {
+			text += ": " + what
 		}
 		lines = append(lines, text)
 	}

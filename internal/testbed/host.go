@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -112,7 +113,7 @@ func findModules(o Options) error {
 			return classifyNetns(err)
 		}
 	}
-	return findVLAN(o)
+	return classifyNetns(findVLAN(o))
 }
 
 // look reads the ports, and refuses.
@@ -304,7 +305,20 @@ func (h *host) classify(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
+	if gone := h.missing(); len(gone) > 0 {
+		return &KernelError{Reason: fmt.Sprintf("%s vanished in mid-run (%v)", strings.Join(gone, " and "), err), Err: err}
+	}
 	return measure.AsFault(err)
+}
+
+// missing are the ports that are not there any more.
+func (h *host) missing() (names []string) {
+	for _, name := range h.Slaves() {
+		if _, err := net.InterfaceByName(name); err != nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (h *host) Left() []string { return h.left }
