@@ -2,6 +2,7 @@ package qdisctree
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -55,7 +56,8 @@ func (t Tree) cannotDefault(q Qdisc) string {
 		return fmt.Sprintf("%s without a handle, which is not what net.core.default_qdisc would make (%s): %s", q, t.Default, t.advice(q))
 	}
 	for _, d := range defaults[q.Kind] {
-		if got, wanted := d.value(q.Options), d.made(t); got < wanted || got > wanted+d.slack {
+		if d.stale(q, t) && (d.at == nil || t.madeAt() == 0) {
+			got := d.value(q.Options)
 			return fmt.Sprintf("%s without a handle, whose %s of %d was made before the interface's %s became %d: %s", q, d.name, got, d.from, d.of(t), t.advice(q))
 		}
 	}
@@ -80,6 +82,45 @@ type made struct {
 	of         func(Tree) uint32
 	made       func(Tree) uint32
 	slack      uint32 // how much more it may be: link-layer headers, which the kernel does not tell
+	// at is the MTU at which an option of this value is made; nil where it is not the MTU that decides.
+	at func(value uint32) uint32
+}
+
+// stale tells whether the kernel would make another value now.
+func (d made) stale(q Qdisc, t Tree) bool {
+	got, wanted := d.value(q.Options), d.made(t)
+	return got < wanted || got > wanted+d.slack
+}
+
+const (
+	ethernetHeader = 14
+	// leastMTU keeps IPv6 on the interface (IPV6_MIN_MTU): below it, all that IPv6 has there would go.
+	leastMTU = 1280
+)
+
+// madeAt is the one MTU at which all default qdiscs were made, where that is not the present one and the interface can
+// have it for a moment; else 0.
+func (t Tree) madeAt() uint32 {
+	var at uint32
+	for _, q := range t.Qdiscs {
+		for _, d := range defaults[q.Kind] {
+			if q.Handle != 0 || d.at == nil {
+				continue
+			}
+			mtu := t.MTU
+			if d.stale(q, t) {
+				mtu = d.at(d.value(q.Options))
+			}
+			if at != 0 && mtu != at {
+				return 0
+			}
+			at = mtu
+		}
+	}
+	if at == t.MTU || at < leastMTU || t.MTU < leastMTU || at > math.MaxUint16 {
+		return 0
+	}
+	return at
 }
 
 // header is more than any link-layer header has.
@@ -89,10 +130,11 @@ func mtu(t Tree) uint32 { return t.MTU }
 
 // defaults are those of fq_codel_init, fq_init and fifo_init: psched_mtu is the MTU and the link layer's header.
 var defaults = map[string][]made{
-	"fq_codel": {{"quantum", "MTU", attr32(fqCodelQuantum), mtu, mtu, header}},
-	"fq":       {{"quantum", "MTU", attr32(fqQuantum), mtu, func(t Tree) uint32 { return 2 * t.MTU }, 2 * header}},
+	"fq_codel": {{"quantum", "MTU", attr32(fqCodelQuantum), mtu, mtu, header, func(v uint32) uint32 { return v - ethernetHeader }}},
+	"fq": {{"quantum", "MTU", attr32(fqQuantum), mtu, func(t Tree) uint32 { return 2 * t.MTU }, 2 * header,
+		func(v uint32) uint32 { return v/2 - ethernetHeader }}},
 	"pfifo": {{"limit", "txqueuelen", func(b []byte) uint32 { return u32(b, 0) },
-		func(t Tree) uint32 { return t.TxQueueLen }, func(t Tree) uint32 { return max(t.TxQueueLen, 1) }, 0}},
+		func(t Tree) uint32 { return t.TxQueueLen }, func(t Tree) uint32 { return max(t.TxQueueLen, 1) }, 0, nil}},
 }
 
 func attr32(typ uint16) func([]byte) uint32 {

@@ -18,6 +18,21 @@ func plan(want, have Tree) []step {
 	if len(Differences(want.egress(), have.egress())) == 0 {
 		return steps
 	}
+	return append(steps, atMTU(want, have, rebuild(want, have))...)
+}
+
+// atMTU takes steps at the MTU at which the wanted default qdiscs were made: fq_codel and fq take their quantum from it, and
+// nothing can set it later.
+func atMTU(want, have Tree, steps []step) []step {
+	at := want.madeAt()
+	if at == 0 {
+		return steps
+	}
+	return append(append([]step{setMTU(have.Dev, at)}, steps...), setMTU(have.Dev, want.MTU))
+}
+
+// rebuild are the steps from one egress tree to another.
+func rebuild(want, have Tree) (steps []step) {
 	old, root := have.root(), want.root()
 	explicit := root != nil && root.Handle != 0
 	switch {

@@ -72,6 +72,18 @@ func setUp(dev string, up bool) step {
 	}}
 }
 
+// setMTU sets the interface's MTU, bytes.
+func setMTU(dev string, mtu uint32) step {
+	return step{fmt.Sprintf("ip link set dev %s mtu %d", dev, mtu), func(ifindex int) *nl.NetlinkRequest {
+		r := nl.NewNetlinkRequest(unix.RTM_NEWLINK, unix.NLM_F_ACK)
+		m := nl.NewIfInfomsg(unix.AF_UNSPEC)
+		m.Index = int32(ifindex)
+		r.AddData(m)
+		r.AddData(nl.NewRtAttr(unix.IFLA_MTU, native.AppendUint32(nil, mtu)))
+		return r
+	}}
+}
+
 func withWords(command string, words []string) string {
 	return strings.Join(append([]string{command}, words...), " ")
 }
