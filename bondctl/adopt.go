@@ -32,7 +32,7 @@ func (c *Client) Adopt(ctx context.Context, spec Spec) (*State, error) {
 	}
 	if state.Address = addressOf(bond, spec.isIPv6()); !state.Address.IsValid() {
 		a := prefixOf(spec.Address)
-		state.Address = a.Addr()
+		state.Address, state.lent = a.Addr(), true
 		steps = append(steps, addAddress{name: spec.Name, address: a, private: true})
 	}
 	for _, name := range all.slavesOf(spec.Name) {
@@ -43,7 +43,7 @@ func (c *Client) Adopt(ctx context.Context, spec Spec) (*State, error) {
 		state.Slaves = append(state.Slaves, slave)
 	}
 	if err := c.do(ctx, steps...); err != nil {
-		return nil, errors.Join(err, c.Release(spec))
+		return nil, errors.Join(err, c.Release(spec, state))
 	}
 	return state, nil
 }
@@ -59,8 +59,11 @@ func addressOf(i Interface, ipv6 bool) netip.Addr {
 }
 
 // Release takes from a bond what Adopt put on it. What is not there is no error.
-func (c *Client) Release(spec Spec) error {
-	steps := []Step{deleteClsact{spec.Name}, deleteAddress{spec.Name, prefixOf(spec.Address)}}
+func (c *Client) Release(spec Spec, state *State) error {
+	steps := []Step{deleteClsact{spec.Name}}
+	if state.lent {
+		steps = append(steps, deleteAddress{spec.Name, prefixOf(spec.Address)})
+	}
 	if spec.Orphan {
 		steps = append(steps, deleteRoot{spec.Name})
 	}

@@ -66,6 +66,8 @@ type State struct {
 	Address netip.Addr // of the interface to send from; the zero one where it has none
 	Options map[string]string
 	Slaves  []Slave
+
+	lent bool // Adopt gave the bond its address
 }
 
 // Slave is one slave as read back.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"bondrepro/internal/ports"
@@ -59,7 +62,7 @@ func (c *Client) Build(ctx context.Context, dir, command string, want Bond) (ste
 	if steps, err := Plan(want, have); err != nil || len(steps) == 0 {
 		return nil, err
 	}
-	if err := refuse(want); err != nil {
+	if err := c.Refusals(want); err != nil {
 		return nil, err
 	}
 	journal, err := journals.Begin(ctx, Change{Bond: want.Name, Makes: true, Interfaces: want.slaveNames()})
@@ -82,10 +85,10 @@ type InUseError struct{ Reasons []string }
 func (e *InUseError) Error() string { return strings.Join(e.Reasons, "; ") }
 
 // inUse are the reasons of internal/ports not to make a port a slave, and whether Bond.Take overrides one.
-var inUse = map[string]bool{"ssh": false, "default_route": true, "addresses": true, "uppers": true, "loopback": false, "not_ethernet": false}
+var inUse = map[string]bool{"ssh": false, "default_route": true, "addresses": true, "uppers": false, "loopback": false, "not_ethernet": false}
 
-// refuse looks whether the slaves are used for something.
-func refuse(want Bond) error {
+// Refusals is an *InUseError where slaves are used for something that Build does not take them from.
+func (*Client) Refusals(want Bond) error {
 	e := &InUseError{}
 	for _, name := range want.slaveNames() {
 		facts, err := ports.Inspect(name)
@@ -96,9 +99,9 @@ func refuse(want Bond) error {
 			taken, known := inUse[r.Code]
 			switch {
 			case known && !taken:
-				e.Reasons = append(e.Reasons, r.Text)
+				e.Reasons = append(e.Reasons, r.String())
 			case known && !want.Take:
-				e.Reasons = append(e.Reasons, r.Text+" (--take takes it, and bondctl down gives it back)")
+				e.Reasons = append(e.Reasons, r.Text+"; --take makes "+name+" a slave all the same, and bondctl down gives that back")
 			}
 		}
 	}
@@ -119,6 +122,10 @@ func (b Bond) slaveNames() []string {
 // PutBack restores a journal, also when ctx has ended. What can't be put back is a *RestoreError, interfaces that are gone
 // among it.
 func (c *Client) PutBack(ctx context.Context, journal *Journal) error {
+	// A second signal must not leave it half done: whoever cancels twice would.
+	deaf := make(chan os.Signal, 1)
+	signal.Notify(deaf, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(deaf)
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), restoreLimit, fmt.Errorf("it was not put back within %v: bondctl restore goes on", restoreLimit))
 	defer cancel()
 	left, err := journal.Restore(ctx, c.Changed)

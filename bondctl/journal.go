@@ -70,13 +70,20 @@ type Leftover struct {
 }
 
 func (l Leftover) String() string {
-	switch {
-	case l.Gone:
+	if l.Gone {
 		return l.Interface + " is gone: nothing of it can be put back"
-	case l.Err != "":
-		return fmt.Sprintf("%s: %s: it was %s and is %s: %s", l.Interface, l.What, l.Was, l.Is, l.Err)
 	}
-	return fmt.Sprintf("%s: %s: it was %s and is %s", l.Interface, l.What, l.Was, l.Is)
+	text := fmt.Sprintf("%s: %s: it was %s and is %s", l.Interface, l.What, l.Was, l.Is)
+	switch {
+	case l.Was == "":
+		text = fmt.Sprintf("%s: %s: %s was not there", l.Interface, l.What, l.Is)
+	case l.Is == "":
+		text = fmt.Sprintf("%s: %s: %s is missing", l.Interface, l.What, l.Was)
+	}
+	if l.Err != "" {
+		text += " (" + l.Err + ")"
+	}
+	return text
 }
 
 // Change says what is about to be changed.
@@ -84,6 +91,15 @@ type Change struct {
 	Bond       string   // by name
 	Makes      bool     // the bond is made; else it is there, and is changed
 	Interfaces []string // those that are changed, beside a bond that is made
+}
+
+// fileName tells journals apart: a bond that is kept may be measured, too.
+func (c Change) fileName(namespace uint64) string {
+	kind := "made"
+	if !c.Makes {
+		kind = "changed"
+	}
+	return fmt.Sprintf("%s.%d.%s.json", strings.ReplaceAll(c.Bond, ".", "_"), namespace, kind)
 }
 
 // IrrestorableError says that interfaces have what could not be put back exactly.
@@ -118,7 +134,7 @@ func (j *Journals) Begin(ctx context.Context, change Change) (*Journal, error) {
 		return nil, err
 	}
 	journal := &Journal{
-		file: filepath.Join(j.dir, fmt.Sprintf("%s.%d.json", strings.ReplaceAll(change.Bond, ".", "_"), namespace)),
+		file: filepath.Join(j.dir, change.fileName(namespace)),
 		record: record{
 			Version: journalVersion, Command: j.command, PID: os.Getpid(), Begun: time.Now().UTC().Truncate(time.Second),
 			Namespace: namespace, First: first, Bond: change.Bond, Was: was,
@@ -226,14 +242,14 @@ func (j *Journal) here() error {
 	return fmt.Errorf("%s is about the network namespace net:[%d], and this is net:[%d]: run bondctl restore there; if it is gone, remove the file", j.file, j.record.Namespace, namespace)
 }
 
-// ownNamespace is the inode of the calling thread's network namespace, and whether process 1 is in it, too.
+// ownNamespace is the inode of the calling thread's network namespace, and whether that is the first one: only there are
+// the settings of all namespaces (net_core_table, net/core/sysctl_net_core.c). To ask process 1 takes the right to
+// trace it.
 func ownNamespace() (inode uint64, first bool, err error) {
-	var own, init unix.Stat_t
+	var own unix.Stat_t
 	if err := unix.Stat("/proc/thread-self/ns/net", &own); err != nil {
 		return 0, false, fmt.Errorf("stat /proc/thread-self/ns/net: %w", err)
 	}
-	if err := unix.Stat("/proc/1/ns/net", &init); err != nil {
-		return 0, false, fmt.Errorf("stat /proc/1/ns/net: %w", err)
-	}
-	return own.Ino, own.Ino == init.Ino, nil
+	_, err = os.Stat("/proc/sys/net/core/netdev_max_backlog")
+	return own.Ino, err == nil, nil
 }

@@ -45,7 +45,10 @@ func (e *UnfinishedError) Error() string {
 // OpenJournals takes the lock. command is what others are told of who has it. dir is JournalDir but for tests. Errors are
 // *BusyError or of the file system.
 func OpenJournals(dir, command string) (*Journals, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
@@ -104,14 +107,14 @@ func (j *Journals) Close() error { return j.lock.Close() }
 // All are the journals that are open, by file name.
 func (j *Journals) All() ([]*Journal, error) { return readJournals(j.dir) }
 
-// Of is the journal of a bond in the calling thread's network namespace, nil where there is none.
+// Of is the journal of a bond that was made in the calling thread's network namespace, nil where there is none.
 func (j *Journals) Of(bond string) (*Journal, error) {
 	all, err := j.All()
 	if err != nil {
 		return nil, err
 	}
 	for _, x := range all {
-		if x.record.Bond == bond && x.here() == nil {
+		if x.record.Bond == bond && len(x.record.Made) > 0 && x.here() == nil {
 			return x, nil
 		}
 	}

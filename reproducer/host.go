@@ -1,8 +1,11 @@
 package reproducer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"bondrepro/internal/testbed"
 	"bondrepro/scenarios"
@@ -35,6 +38,8 @@ func (h HostOptions) check(bed string) error {
 	switch {
 	case bed != testbedHost && h.named() != "":
 		return fmt.Errorf("%s names real ports: --testbed host measures on them", h.named())
+	case bed != testbedHost && (h.TakeAddresses || h.AllowVirtual || h.Yes || h.Control):
+		return errors.New("--take-addresses, --allow-virtual, --yes and --control are for real ports: --testbed host measures on them")
 	case bed != testbedHost:
 		return nil
 	case h.named() == "":
@@ -45,6 +50,44 @@ func (h HostOptions) check(bed string) error {
 		return fmt.Errorf("--bond %s loads ports that are in use, and whoever uses them loses packets meanwhile: say --yes if that may be", h.Bond)
 	case h.Bond == "" && h.Control:
 		return errors.New("--control is for --bond; with --slaves the control is measured unless --no-control leaves it out")
+	case h.Bond == "" && h.Yes:
+		return errors.New("--yes is for --bond: ports of --slaves that are in use are refused")
+	}
+	for i, name := range h.Slaves {
+		if name == "" || slices.Contains(h.Slaves[:i], name) {
+			return fmt.Errorf("--slaves %s: each port is to be named, and once", strings.Join(h.Slaves, ","))
+		}
+	}
+	return nil
+}
+
+// taken refuses --set of what the ports decide.
+func (o Options) taken() error {
+	own, why := []string{"topology.slaves.count"}, "--slaves names as many as there are"
+	if o.Host.Bond != "" {
+		own, why = []string{"topology."}, "--bond "+o.Host.Bond+" is measured as it is"
+	}
+	for _, assignment := range o.Set {
+		for _, prefix := range own {
+			if strings.HasPrefix(assignment, prefix) {
+				return fmt.Errorf("--set %s can't be honoured: %s; leave it out", assignment, why)
+			}
+		}
+	}
+	return nil
+}
+
+// ratesOf refuses a control that wants lines of its own.
+func (o Options) ratesOf() error {
+	if o.NoControl {
+		return nil
+	}
+	control, err := o.Scenario.ControlArm()
+	if err != nil {
+		return err
+	}
+	if own := control.Topology.Slaves.LineRate; !slices.Equal(own.BitsPerSecond, o.Scenario.Topology.Slaves.LineRate.BitsPerSecond) {
+		return errors.New("the scenario's control sets topology.slaves.line_rate, and real lines are what they are: --no-control leaves it out")
 	}
 	return nil
 }
@@ -52,6 +95,9 @@ func (h HostOptions) check(bed string) error {
 // onPorts makes the options for ports what they are: a scenario has as many slaves as ports are named, and a bond that is
 // there gets no control unless it is asked for.
 func (o Options) onPorts() (Options, error) {
+	if err := cmp.Or(o.taken(), o.ratesOf()); err != nil {
+		return o, err
+	}
 	if o.Host.Bond != "" {
 		o.NoControl = o.NoControl || !o.Host.Control
 		return o, o.controlOf()
@@ -72,9 +118,10 @@ func (o Options) controlOf() error {
 	if err != nil {
 		return err
 	}
-	topology := control
-	topology.Orphan, topology.Traffic = o.Scenario.Orphan, o.Scenario.Traffic
-	if !topology.Equal(o.Scenario) {
+	part := func(sc scenarios.Scenario) scenarios.Scenario {
+		return scenarios.Scenario{Topology: sc.Topology, Offload: sc.Offload, Faults: sc.Faults}
+	}
+	if !part(control).Equal(part(o.Scenario)) {
 		return fmt.Errorf("--bond %s is measured as it is, and the scenario's control sets more than orphan and traffic: leave --control out", o.Host.Bond)
 	}
 	return nil

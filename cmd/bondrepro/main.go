@@ -71,6 +71,9 @@ func newRoot(verdict *int) *cobra.Command {
 			return errors.New("name a command: 'bondrepro help' lists them")
 		},
 		PersistentPreRun: func(c *cobra.Command, _ []string) {
+			if onPorts(c) {
+				return // it says so itself
+			}
 			if err := bondctl.CheckJournals(bondctl.JournalDir); err != nil {
 				fmt.Fprintf(c.ErrOrStderr(), "bondrepro: note: %v\n", err)
 			}
@@ -79,6 +82,16 @@ func newRoot(verdict *int) *cobra.Command {
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newRun(verdict), newReceive(), newJudge(verdict), newList(), newShow(), newValidate(), newSchema(), newDoctor())
 	return root
+}
+
+// onPorts tells whether a command is about real ports, and so looks at the journals itself.
+func onPorts(c *cobra.Command) bool {
+	for _, name := range []string{"slaves", "bond"} {
+		if f := c.Flags().Lookup(name); f != nil && f.Changed {
+			return true
+		}
+	}
+	return false
 }
 
 // newHelp is cobra's own but for its exit code: a mistyped line must not read as "good" to git bisect run.

@@ -71,7 +71,7 @@ func (p *place) down() error {
 	switch {
 	case p.state == nil:
 	case p.leaves:
-		errs = append(errs, p.client.Release(p.spec))
+		errs = append(errs, p.client.Release(p.spec, p.state))
 	default:
 		errs = append(errs, p.client.Down(p.spec.Name))
 	}
@@ -294,6 +294,9 @@ func (m *measurement) waitStill(ctx context.Context) error {
 		return still, nil
 	})
 	if err == nil && !quiet {
+		if m.place.leaves {
+			return fmt.Errorf("%s carries other traffic: it was never quiet for %v, and only a bond that is otherwise idle can be measured", m.place.spec.Name, settle)
+		}
 		err = fmt.Errorf("%s was never quiet for %v before the run: something sends over it, or its counters move by themselves", m.place.spec.Name, settle)
 	}
 	return err
