@@ -20,8 +20,12 @@ const (
 // failover is the metrics of what a failover looks like at the wire.
 func (f *facts) failover(m metrics) {
 	if !f.hasFlows() {
-		m.lack(noFlows, "failover.gap", "failover.arp", "failover.igmp", "failover.lost", "failover.back")
-		return // nothing came, or the recording is older than these facts
+		why := noFlows // nothing came, or the recording is older than these facts
+		if f.rec.Wire == nil {
+			why = noWire
+		}
+		m.lack(why, "failover.gap", "failover.arp", "failover.igmp", "failover.lost", "failover.back")
+		return
 	}
 	fault, faulted := f.firstFault()
 	m.set("failover.gap", f.longestSilence(fault-clockSlackMS))

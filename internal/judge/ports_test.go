@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,24 @@ func TestRealPortsWithoutByteQueueLimits(t *testing.T) {
 		j := Run(p.sc, p.preflight(), rec)
 		if !j.Valid || j.Verdict != verdict || j.Oracle.Available || !strings.Contains(j.Oracle.Why, "byte queue limits") {
 			t.Errorf("valid %v, %s, want %s; oracle %+v", j.Valid, j.Verdict, verdict, j.Oracle)
+		}
+	}
+}
+
+// What only the wire could tell can't be had, and why is said of the ports, not of the recording.
+func TestRealPortsHaveNoWire(t *testing.T) {
+	for _, c := range []struct {
+		plan  *plan
+		lacks string // a metric of the scenario's expectations
+	}{
+		{failing(), "failover.gap"},
+		{hashing("layer2"), "flows.mispredicted"},
+	} {
+		j := Run(c.plan.sc, c.plan.preflight(), onPorts(c.plan.simulate()))
+		if !slices.ContainsFunc(j.Expect, func(e result.Expectation) bool {
+			return !e.Evaluated && strings.Contains(e.Expr, c.lacks) && strings.Contains(e.Note, noWire)
+		}) {
+			t.Errorf("%s: %+v", c.lacks, j.Expect)
 		}
 	}
 }

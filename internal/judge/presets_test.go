@@ -325,7 +325,7 @@ func TestSpread(t *testing.T) {
 		{name: "failover", plan: failing, place: allOn(0), spoil: failedOver, why: "active slave"},
 		{name: "a slave changed", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.After.Slaves[1].CarrierChanges++ }, why: "not the same all the time"},
 		{name: "no flows", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.Wire.Slaves[0].Flows, r.Wire.Slaves[1].Flows = nil, nil }, why: "does not tell flows apart"},
-		{name: "no wire", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.Wire = nil }, why: "does not tell flows apart"},
+		{name: "no wire", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.Wire = nil }, why: "nothing listens at the other end"},
 		{name: "no address of the bond", plan: mode("balance-xor"), place: byLast, spoil: func(r *result.Recording) { r.Bond.MAC = "" }, why: "MAC address is not known"},
 		{name: "no port", plan: func() *plan { return hashing("layer3+4") }, place: byLast, spoil: func(r *result.Recording) { r.Senders[0].Port = 0 }, why: "ports are not known"},
 		{name: "nothing sent", plan: func() *plan { p := hashing("layer2"); p.share = []float64{0, 0}; return p }, place: byLast, none: true},

@@ -115,7 +115,10 @@ func (f *facts) notPredicted(flows []result.FlowSpread) string {
 	if why := xmithash.Why(f.mode(), f.policy()); why != "" {
 		return why
 	}
-	if len(flows) == 0 {
+	switch {
+	case f.rec.Wire == nil:
+		return noWire
+	case len(flows) == 0:
 		return "the recording does not tell flows apart"
 	}
 	if how, changed := f.slaveChanged(); changed {

@@ -2,7 +2,11 @@
 // would make its verdict weak. It only reads.
 package ports
 
-import "bondrepro/reproducer/result"
+import (
+	"fmt"
+
+	"bondrepro/reproducer/result"
+)
 
 // Facts are what was read of one interface, as they are written into a Result.
 type Facts = result.Port
@@ -35,3 +39,11 @@ type Refusal struct {
 }
 
 func (r Refusal) String() string { return r.Text + ": " + r.Remedy }
+
+// Plural is "1 TX queue", "8 TX queues".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

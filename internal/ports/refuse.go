@@ -210,14 +210,14 @@ func slower(f Facts, a Ask) (text, remedy string) {
 	if !rated(f, a) || a.LineRate <= float64(f.SpeedMbit)*mega {
 		return "", ""
 	}
-	return fmt.Sprintf("%s is at %d Mbit/s, slower than the line rate asked for (%.0f Mbit/s)", f.Name, f.SpeedMbit, a.LineRate/mega), ownRate
+	return fmt.Sprintf("%s is at %d Mbit/s, slower than the scenario's line_rate (%.0f Mbit/s)", f.Name, f.SpeedMbit, a.LineRate/mega), ownRate
 }
 
 func faster(f Facts, a Ask) (text, remedy string) {
 	if !rated(f, a) || a.LineRate >= LineRate(f, a.FrameBytes)*(1-rateTolerance) {
 		return "", ""
 	}
-	return fmt.Sprintf("%s is at %d Mbit/s, faster than the line rate asked for (%.0f Mbit/s), and a real line can't be made slower",
+	return fmt.Sprintf("%s is at %d Mbit/s, faster than the scenario's line_rate (%.0f Mbit/s), and a real line can't be made slower",
 		f.Name, f.SpeedMbit, a.LineRate/mega), ownRate
 }
 
@@ -240,7 +240,7 @@ func queues(f Facts, a Ask) (text, remedy string) {
 	if c := f.Channels; c != nil && a.Queues <= c.TXMax {
 		remedy = fmt.Sprintf("ethtool -L %s %s %d, or %s", f.Name, channelWord(c.Combined), a.Queues, remedy)
 	}
-	return fmt.Sprintf("%s has %d TX queues, and the scenario names %d", f.Name, len(f.Queues), a.Queues), remedy
+	return fmt.Sprintf("%s has %s, and the scenario names %d", f.Name, Plural(len(f.Queues), "TX queue"), a.Queues), remedy
 }
 
 // channelWord is what ethtool -L calls a driver's TX queues.

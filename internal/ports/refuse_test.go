@@ -62,14 +62,15 @@ var refused = []struct {
 	{"no carrier: the bond in use", "no_carrier", func(f *Facts, a *Ask) { aBond0(f, a); f.Carrier = false }, func(f *Facts, _ *Ask) { f.Carrier = true }, "bond0"},
 	{"no speed", "no_speed", func(f *Facts, _ *Ask) { f.SpeedMbit = 0 }, func(_ *Facts, a *Ask) { a.LineRate = 1e9 }, "line_rate="},
 	{"half duplex", "half_duplex", func(f *Facts, _ *Ask) { f.Duplex = "half" }, func(f *Facts, _ *Ask) { f.Duplex = "full" }, "autoneg on"},
-	{"slower", "slower", func(f *Facts, a *Ask) { f.SpeedMbit, a.LineRate = 1000, 10e9 }, func(_ *Facts, a *Ask) { a.LineRate = 0 }, "1000 Mbit/s, slower than the line rate asked for (10000 Mbit/s)"},
+	{"slower", "slower", func(f *Facts, a *Ask) { f.SpeedMbit, a.LineRate = 1000, 10e9 }, func(_ *Facts, a *Ask) { a.LineRate = 0 }, "1000 Mbit/s, slower than the scenario's line_rate (10000 Mbit/s)"},
 	{"slower: the port's speed as line rate is let pass", "slower", func(_ *Facts, a *Ask) { a.LineRate = 10.001e9 }, func(_ *Facts, a *Ask) { a.LineRate = 10e9 }, "auto"},
-	{"faster", "faster", func(_ *Facts, a *Ask) { a.LineRate = 1e9 }, func(f *Facts, _ *Ask) { f.SpeedMbit = 1000 }, "can't be made slower"},
+	{"faster", "faster", func(_ *Facts, a *Ask) { a.LineRate = 1e9 }, func(f *Facts, _ *Ask) { f.SpeedMbit = 1000 }, "faster than the scenario's line_rate (1000 Mbit/s), and a real line can't be made slower"},
 	{"faster: what the line carries of such frames is its rate", "faster", func(_ *Facts, a *Ask) { a.LineRate = 7.15e9 }, func(_ *Facts, a *Ask) { a.FrameBytes = 60 }, "auto"},
 	{"MTU", "mtu", func(f *Facts, a *Ask) { f.MaxMTU, a.MTU = 1500, 9000 }, func(f *Facts, _ *Ask) { f.MaxMTU = 9710 }, "topology.mtu=1500"},
 	{"MTU of the bond in use", "mtu", func(f *Facts, a *Ask) { aBond0(f, a); f.MTU, a.MTU = 1500, 9000 }, func(f *Facts, _ *Ask) { f.MTU = 9000 }, "used as it is"},
 	{"queues", "queues", func(_ *Facts, a *Ask) { a.Queues = 8 }, func(_ *Facts, a *Ask) { a.Queues = 2 }, "ethtool -L eth1 combined 8"},
 	{"queues of a driver with channels for TX alone", "queues", func(f *Facts, a *Ask) { f.Channels, a.Queues = &result.PortChannels{TX: 2, TXMax: 8}, 8 }, func(_ *Facts, a *Ask) { a.Queues = 1 }, "ethtool -L eth1 tx 8"},
+	{"one queue", "queues", func(f *Facts, a *Ask) { f.Queues, a.Queues = f.Queues[:1], 8 }, func(_ *Facts, a *Ask) { a.Queues = 1 }, "has 1 TX queue, and"},
 	{"queues of a driver without channels", "queues", func(f *Facts, a *Ask) { f.Channels, a.Queues = nil, 8 }, func(f *Facts, _ *Ask) { f.Queues = make([]result.PortQueue, 8) }, "leave"},
 }
 

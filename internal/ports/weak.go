@@ -9,7 +9,8 @@ import (
 	"bondrepro/reproducer/result"
 )
 
-// complaint is the sentence and the command of a Weakness; the zero value is none.
+// complaint is the sentence and the command of a Weakness. Where no command mends it, the sentence tells what to do. The zero
+// value is none.
 type complaint struct{ text, command string }
 
 var (
@@ -99,15 +100,15 @@ func fewCPUs(m Machine) complaint {
 	if m.CPUs >= enoughCPUs {
 		return complaint{}
 	}
-	return complaint{fmt.Sprintf("there are %d CPUs: senders, the sampler and the ports' interrupts wait for each other", m.CPUs),
-		fmt.Sprintf("none: use a machine with %d or more, or slower ports", enoughCPUs)}
+	return complaint{text: fmt.Sprintf("there are no more than %s: senders, the sampler and the ports' interrupts wait for each other; a machine with %d or more, or slower ports, help",
+		Plural(m.CPUs, "CPU"), enoughCPUs)}
 }
 
 func noLine(f Facts, _ Machine, _ Ask) complaint {
 	if !f.Virtual {
 		return complaint{}
 	}
-	return complaint{f.Name + " is virtual (" + kindOf(f) + "): the speed it tells is no line's", "none: name a real port"}
+	return complaint{text: f.Name + " is virtual (" + kindOf(f) + "): the speed it tells is no line's; name a real port"}
 }
 
 func slaveDown(f Facts, _ Machine, a Ask) complaint {
@@ -156,15 +157,15 @@ func noBQL(f Facts, _ Machine, _ Ask) complaint {
 	if result.CountsCompletions(f.Driver) || usedBQL(f) || f.TxPackets < enoughTraffic {
 		return complaint{}
 	}
-	return complaint{f.Name + "'s driver (" + f.Driver + ") does not use byte queue limits: packets in its ring can't be counted, so the oracle for lost back-pressure is not available", "none: name ports of a driver that does (igb, ixgbe, i40e, ice, mlx5_core, bnxt_en, tg3 do)"}
+	return complaint{text: f.Name + "'s driver (" + f.Driver + ") does not use byte queue limits: packets in its ring can't be counted, so the oracle for lost back-pressure is not available; name ports of a driver that does (igb, ixgbe, i40e, ice, mlx5_core, bnxt_en, tg3 do)"}
 }
 
 func bqlUnknown(f Facts, _ Machine, _ Ask) complaint {
 	if result.CountsCompletions(f.Driver) || usedBQL(f) || f.TxPackets >= enoughTraffic {
 		return complaint{}
 	}
-	return complaint{f.Name + " sent too little so far to tell whether its driver (" + f.Driver + ") uses byte queue limits, which the oracle for lost back-pressure needs",
-		"cat /sys/class/net/" + f.Name + "/queues/tx-*/byte_queue_limits/limit after some traffic: not 0 where it does"}
+	return complaint{f.Name + " sent too little so far to tell whether its driver (" + f.Driver + ") uses byte queue limits, which the oracle for lost back-pressure needs: the limit is not 0 after some traffic where it does",
+		"cat /sys/class/net/" + f.Name + "/queues/tx-*/byte_queue_limits/limit"}
 }
 
 func xps(f Facts, m Machine, _ Ask) complaint {
@@ -246,5 +247,5 @@ func differ(ports []Facts, what string, of func(Facts) string) complaint {
 	if len(seen) < 2 {
 		return complaint{}
 	}
-	return complaint{"the ports' " + what + " differ (" + strings.Join(each, ", ") + "): what one of them does is not what the others do", "none: name ports that are alike"}
+	return complaint{text: "the ports' " + what + " differ (" + strings.Join(each, ", ") + "): what one of them does is not what the others do; name ports that are alike"}
 }

@@ -46,7 +46,7 @@ func kindOf(p result.Port) string {
 	return p.Driver
 }
 
-// weakTexts are what makes a verdict weak here, each with its command.
+// weakTexts are what makes a verdict weak here, each with its command where there is one.
 func weakTexts(weak []result.Weakness) []string {
 	var lines []string
 	for _, w := range weak {
@@ -54,8 +54,8 @@ func weakTexts(weak []result.Weakness) []string {
 		if w.Interface != "" && !strings.Contains(text, w.Interface) {
 			text = w.Interface + ": " + text
 		}
-		if what := strings.TrimPrefix(w.Command, "none: "); what != "" {
-			text += ": " + what
+		if w.Command != "" {
+			text += ": " + w.Command
 		}
 		lines = append(lines, text)
 	}
