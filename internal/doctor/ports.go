@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -26,7 +27,10 @@ type Ports struct {
 	Scenario scenarios.Scenario
 
 	exact func(names []string) ([]ifstate.Problem, error) // nil but in tests: irrestorable
+	dir   string                                          // of the journals; empty but in tests: bondctl.JournalDir
 }
+
+func (p Ports) journalDir() string { return cmp.Or(p.dir, bondctl.JournalDir) }
 
 // Asked tells whether any port is named.
 func (p Ports) Asked() bool { return len(p.Slaves) > 0 || p.Bond != "" }
@@ -42,12 +46,13 @@ func examinePorts(p Ports) ([]Check, error) {
 			return nil, fmt.Errorf("--slaves names %s twice", name)
 		}
 	}
-	checks := []Check{rights("/"), journals(bondctl.CheckJournals(bondctl.JournalDir))}
+	found := look(p.journalDir())
+	checks := []Check{rights("/"), journals(found)}
 	if p.Bond == "" {
 		checks = append(checks, bonding(netns.FindBonding()))
 	}
-	facts, found := p.inspect()
-	checks = append(checks, found...)
+	facts, more := p.inspect(found)
+	checks = append(checks, more...)
 	checks = append(checks, p.unexact(facts)...)
 	for _, w := range ports.Weaknesses(facts, ports.ReadMachine(), p.ask(0)) {
 		name := w.Interface
@@ -59,8 +64,8 @@ func examinePorts(p Ports) ([]Check, error) {
 	return checks, nil
 }
 
-// inspect looks at each port, and at the bond with its slaves.
-func (p Ports) inspect() (facts []ports.Facts, checks []Check) {
+// inspect looks at each port, and at the bond with its slaves, but for those that the journals say are not what they were.
+func (p Ports) inspect(journals error) (facts []ports.Facts, checks []Check) {
 	names := p.Slaves
 	if p.Bond != "" {
 		slaves, err := ports.Slaves(p.Bond)
@@ -70,6 +75,10 @@ func (p Ports) inspect() (facts []ports.Facts, checks []Check) {
 		names = append([]string{p.Bond}, slaves...)
 	}
 	for i, name := range names {
+		if c, is := changed(name, journals); is {
+			checks = append(checks, c)
+			continue
+		}
 		f, err := ports.Inspect(name)
 		if err != nil {
 			checks = append(checks, Check{Name: name, Needed: true, Found: err.Error()})
@@ -151,7 +160,7 @@ func describe(f ports.Facts) string {
 	if f.SpeedMbit > 0 {
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%d Mbit/s %s", f.SpeedMbit, duplex(f.Duplex))))
 	}
-	words = append(words, fmt.Sprintf("%d TX queues", len(f.Queues)))
+	words = append(words, ports.Plural(len(f.Queues), "TX queue"))
 	if f.Rings != nil {
 		words = append(words, fmt.Sprintf("TX ring %d", f.Rings.TX))
 	}
@@ -196,15 +205,6 @@ func bonding(missing error) Check {
 	c := Check{Name: "bonding", Code: "bonding", Needed: true, OK: missing == nil, Found: "the running kernel can make a bond"}
 	if !c.OK {
 		c.Found, c.Remedy = missing.Error(), "modprobe bonding max_bonds=0; a kernel that has none: run --testbed vm brings its own"
-	}
-	return c
-}
-
-// journals tells of a command that ended before it put back what it had changed.
-func journals(left error) Check {
-	c := Check{Name: "journal", Code: "journal", Needed: true, OK: left == nil, Found: "no command left anything to be put back"}
-	if !c.OK {
-		c.Found, c.Remedy = left.Error(), "bondctl restore"
 	}
 	return c
 }

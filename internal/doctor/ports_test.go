@@ -28,6 +28,11 @@ func TestAPortThatIsTakenIsDescribed(t *testing.T) {
 	if got := p.judge(eth1(), 0); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
+	f := eth1()
+	f.Queues = f.Queues[:1]
+	if got := describe(f); !strings.Contains(got, " 1 TX queue,") {
+		t.Errorf("a port with one queue: %s", got)
+	}
 }
 
 // What the user allows, what the scenario wants and the port's number among the slaves have their say.
@@ -134,16 +139,6 @@ func TestBonding(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if c := bonding(errors.New("bonding is not loaded")); c.OK || !c.Needed || c.Found != "bonding is not loaded" || c.Remedy == "" {
-		t.Errorf("%+v", c)
-	}
-}
-
-// A journal that was left stands against a run.
-func TestJournals(t *testing.T) {
-	if c := journals(nil); !c.OK || !c.Needed || c.Remedy != "" {
-		t.Errorf("%+v", c)
-	}
-	if c := journals(errors.New("a command ended")); c.OK || !c.Needed || c.Found != "a command ended" || c.Remedy != "bondctl restore" {
 		t.Errorf("%+v", c)
 	}
 }
