@@ -85,6 +85,8 @@ func (i Interface) differences(now Interface) []Leftover {
 	differ("link mode", fmt.Sprint(i.LinkMode), fmt.Sprint(now.LinkMode))
 	if i.Carrier && !now.Carrier {
 		differ("carrier", "present", "lost")
+	}
+	if i.OperState == operUp {
 		differ("operational state", i.OperState, now.OperState)
 	}
 	i.bondDifferences(now, differ)

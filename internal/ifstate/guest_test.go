@@ -1,7 +1,6 @@
 package ifstate_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,16 +45,8 @@ func TestInGuest(t *testing.T) {
 	}
 	vmtest.Guest{
 		Modules: []string{"bonding", "sch_htb", "sch_tbf", "sch_fq", "sch_ingress", "cls_matchall", "act_gact", "8021q"}, NICs: 4, Files: files,
-		Patience: 20 * time.Minute,
+		Patience: statetest.Patience,
 	}.Run(t, pattern)
-}
-
-// topology is a machine, and what is done to its ports.
-type topology struct {
-	setup   []string // command lines; "a=b" without a space writes a file below /proc/sys/net
-	ports   []string // that a bond is built of
-	disturb []string // the same, as a bond is built and taken down; in the end bond9 is what we made
-	cleanup []string
 }
 
 // building is what is done to ports to build a bond of them.
@@ -99,69 +90,10 @@ func removing(ports ...string) []string {
 	return steps
 }
 
-var topologies = map[string]topology{
-	"fresh": {
-		ports:   []string{"eth0", "eth1"},
-		disturb: building("eth0", "eth1"),
-	},
-	"addressed": {
-		setup: []string{
-			"ip link set dev eth1 down", "ip link set dev eth1 name wan.1",
-			"ip link set dev eth0 mtu 9000 txqueuelen 555", "ip link set dev wan.1 promisc on",
-			"ip link set dev eth0 up", "ip link set dev wan.1 up", "ip link set dev eth3 up",
-			"ip addr add 192.0.2.1/24 brd + dev eth0 label eth0:a", "ip addr add 192.0.2.5/24 dev eth0", "ip addr add 192.0.2.6/24 dev eth0",
-			"ip addr add 192.0.2.130/25 dev eth0 scope link valid_lft 90000 preferred_lft 80000",
-			"ip addr add 198.51.100.1 peer 198.51.100.2/32 dev wan.1", "ip addr add 10.9.0.1/24 dev wan.1 noprefixroute metric 77",
-			"ip addr add 172.16.0.1/24 dev eth3",
-			"ip addr add 2001:db8:1::1/64 dev eth0", "ip addr add 2001:db8:1::2/64 dev eth0 nodad",
-			"ip addr add 2001:db8:1::3/64 dev eth0 valid_lft 90000 preferred_lft 80000",
-			"ip addr add fe80::55/64 dev wan.1 nodad",
-			"ip route add 203.0.113.0/24 via 192.0.2.9 dev eth0 table 100 mtu 1400 advmss 1300",
-			"ip route add default via 192.0.2.254 dev eth0 metric 500 onlink",
-			"ip route add 10.50.0.0/16 nexthop via 192.0.2.9 dev eth0 weight 2 nexthop via 198.51.100.2 dev wan.1",
-			"ip route add 10.51.0.0/16 nexthop via 192.0.2.9 dev eth0 nexthop via 172.16.0.9 dev eth3",
-			"ip route add 10.60.0.0/16 via 172.16.0.9 dev eth3 src 192.0.2.5",
-			"ip route add 10.70.0.0/16 via inet6 2001:db8:1::9 dev eth0",
-			"ip route add unreachable 10.80.0.0/16",
-			"ip -6 route add 2001:db8:50::/48 via 2001:db8:1::9 dev eth0 metric 33 hoplimit 9",
-			"ip -6 route add 2001:db8:51::/48 nexthop via 2001:db8:1::9 dev eth0 nexthop via fe80::9 dev wan.1",
-			"ip -6 route add 2001:db8:52::/48 dev eth0 table 100 expires 9000",
-			"ip neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 nud permanent dev eth0",
-			"ip neigh add 2001:db8:1::77 lladdr 02:00:00:00:00:78 nud permanent router dev eth0",
-			"ip neigh add proxy 192.0.2.88 dev eth0",
-			"ip maddr add 01:00:5e:00:00:77 dev eth0",
-			"ipv4/conf/eth0/rp_filter=2", "ipv6/conf/eth0/accept_dad=2", "ipv4/neigh/wan.1/base_reachable_time_ms=30500", "ipv4/conf/wan.1/forwarding=1",
-			"tc qdisc replace dev eth0 root handle 1: htb default 20",
-			"tc class add dev eth0 parent 1: classid 1:1 htb rate 1gbit",
-			"tc class add dev eth0 parent 1:1 classid 1:10 htb rate 300mbit ceil 1gbit prio 1",
-			"tc class add dev eth0 parent 1:1 classid 1:20 htb rate 700mbit ceil 1gbit",
-			"tc qdisc add dev eth0 parent 1:20 handle 20: fq_codel",
-		},
-		ports:   []string{"eth0", "wan.1"},
-		disturb: append(building("eth0", "wan.1"), "ip addr flush dev eth0", "ip addr flush dev wan.1"),
-		cleanup: []string{
-			"tc qdisc del dev eth0 root", "ip addr flush dev eth0", "ip addr flush dev wan.1", "ip addr flush dev eth3", "ip link set dev wan.1 promisc off",
-			"ip link set dev eth0 down mtu 1500 txqueuelen 1000", "ip link set dev wan.1 down", "ip link set dev eth3 down", "ip link set dev wan.1 name eth1",
-			"ip maddr del 01:00:5e:00:00:77 dev eth0",
-		},
-	},
-	"enslaved": {
-		setup: []string{
-			"ip link add bondA type bond mode active-backup miimon 50",
-			"ip link add bondX type bond mode balance-xor xmit_hash_policy layer3+4 miimon 50",
-			"ip link set dev eth0 down", "ip link set dev eth1 down", "ip link set dev eth2 down", "ip link set dev eth3 down",
-			"ip link set dev bondA mtu 2000",
-			"ip link set dev eth0 master bondA", "ip link set dev eth1 master bondA", "ip link set dev eth2 master bondX", "ip link set dev eth3 master bondX",
-			"ip link set dev bondA type bond primary eth1", "ip link set dev eth0 type bond_slave queue_id 3", "ip link set dev eth2 type bond_slave queue_id 2",
-			"ip link set dev bondX address 02:00:00:00:0a:0a",
-			"ip link set dev bondA up", "ip link set dev bondX up",
-			"ip addr add 192.0.2.1/24 dev bondA", "ip route add 203.0.113.0/24 via 192.0.2.9", "ip addr add 2001:db8:1::1/64 dev bondA",
-			"ip link add link bondX name bondX.5 type vlan id 5", "ip link set dev bondX.5 up", "ip addr add 198.51.100.1/24 dev bondX.5",
-		},
-		ports:   []string{"eth0", "eth1", "eth2"},
-		disturb: append([]string{"ip link set dev eth0 nomaster", "ip link set dev eth1 nomaster", "ip link set dev eth2 nomaster"}, building("eth0", "eth1", "eth2")...),
-		cleanup: []string{"ip link del dev bondX.5", "ip link del dev bondX", "ip link del dev bondA"},
-	},
+// more is what is done to ports of a topology before and after the bond is built.
+var more = map[string]struct{ before, after []string }{
+	"addressed": {after: []string{"ip addr flush dev eth0", "ip addr flush dev wan.1"}},
+	"enslaved":  {before: []string{"ip link set dev eth0 nomaster", "ip link set dev eth1 nomaster", "ip link set dev eth2 nomaster"}},
 }
 
 func TestPutBackFresh(t *testing.T)     { putBack(t, "fresh") }
@@ -174,17 +106,10 @@ func putBack(t *testing.T, name string) {
 	if !vmtest.Inside() {
 		t.Skip("needs a guest's interfaces: TestInGuest runs it there")
 	}
-	top := topologies[name]
-	do(t, "ipv6/conf/all/disable_ipv6=0", "ipv6/conf/default/disable_ipv6=0")
-	for n := range 4 { // as if they never had been up
-		eth := fmt.Sprintf("eth%d", n)
-		do(t, "ipv6/conf/"+eth+"/disable_ipv6=0", "ip link set dev "+eth+" down", "tc qdisc replace dev "+eth+" root handle 9: pfifo", "tc qdisc del dev "+eth+" root")
-	}
-	do(t, top.setup...)
-	t.Cleanup(func() { do(t, top.cleanup...) })
-	settle(t)
+	top := statetest.Set(t, name)
+	disturb := slices.Concat(more[name].before, building(top.Ports...), more[name].after)
 	before := statetest.Record(t)
-	state, err := ifstate.Capture(top.ports)
+	state, err := ifstate.Capture(top.Ports)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,8 +130,8 @@ func putBack(t *testing.T, name string) {
 	start := time.Now()
 	restore()
 	t.Logf("nothing to do: %v", time.Since(start))
-	all := append(slices.Clone(top.disturb), removing(top.ports...)...)
-	do(t, all...)
+	all := append(slices.Clone(disturb), removing(top.Ports...)...)
+	statetest.Do(t, all...)
 	start = time.Now()
 	restore()
 	t.Logf("restored in %v", time.Since(start))
@@ -214,7 +139,7 @@ func putBack(t *testing.T, name string) {
 		return
 	}
 	for n := 1; n < len(all); n++ {
-		do(t, all[:n]...)
+		statetest.Do(t, all[:n]...)
 		restore()
 		if n%10 == 0 && !compare(fmt.Sprintf("after-step-%d-%s", n, strings.ReplaceAll(all[n-1], " ", "-"))) {
 			return
@@ -225,7 +150,7 @@ func putBack(t *testing.T, name string) {
 	}
 	points := 0
 	for n := 1; ; n++ {
-		do(t, top.disturb...)
+		statetest.Do(t, disturb...)
 		command, ended := killedAfter(t, state, made(t), n)
 		if ended {
 			compare("ended")
@@ -243,8 +168,8 @@ func putBack(t *testing.T, name string) {
 // What is not ours is left alone: a name or an index alone does not make it so.
 func TestPutBackLeavesOthersAlone(t *testing.T) {
 	state := inGuest(t, "eth0")
-	do(t, "ip link add bond9 type bond")
-	t.Cleanup(func() { do(t, "ip link del dev bond9") })
+	statetest.Do(t, "ip link add bond9 type bond")
+	t.Cleanup(func() { statetest.Do(t, "ip link del dev bond9") })
 	is := made(t)[0]
 	for _, not := range []ifstate.Made{{Name: "bond9", Ifindex: is.Ifindex + 1}, {Name: "bond8", Ifindex: is.Ifindex}} {
 		if left, err := ifstate.Restore(t.Context(), state, []ifstate.Made{not}, nil); err != nil || len(left) > 0 {
@@ -259,14 +184,15 @@ func TestPutBackLeavesOthersAlone(t *testing.T) {
 // A bond that somebody removed meanwhile is a leftover, and so is a name that somebody gave; the rest is put back.
 func TestPutBackOfABondThatIsGone(t *testing.T) {
 	inGuest(t, "eth0")
-	do(t, "ip link add bondA type bond mode active-backup", "ip link set dev eth0 down", "ip link set dev eth0 master bondA", "ip link set dev eth0 txqueuelen 333")
+	statetest.Do(t, "ip link add bondA type bond mode active-backup", "ip link set dev eth0 down", "ip link set dev eth0 master bondA", "ip link set dev eth0 txqueuelen 333")
+	statetest.Settle(t)
 	state, err := ifstate.Capture([]string{"eth0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(t, "ip link del dev bondA", "ip link set dev eth0 down", "ip link set dev eth0 txqueuelen 1000", "ip link set dev eth0 name wan")
+	statetest.Do(t, "ip link del dev bondA", "ip link set dev eth0 down", "ip link set dev eth0 txqueuelen 1000", "ip link set dev eth0 name wan")
 	t.Cleanup(func() {
-		do(t, "ip link set dev wan down", "ip link set dev wan txqueuelen 1000", "ip link set dev wan name eth0")
+		statetest.Do(t, "ip link set dev wan down", "ip link set dev wan txqueuelen 1000", "ip link set dev wan name eth0")
 	})
 	left, err := ifstate.Restore(t.Context(), state, nil, nil)
 	if err != nil {
@@ -296,7 +222,7 @@ func TestPutBackOfABondThatIsGone(t *testing.T) {
 // An interface that is unplugged is said to be gone, and the others are put back. It comes last: nothing plugs it in again.
 func TestPutBackUnplugged(t *testing.T) {
 	state := inGuest(t, "eth2", "eth3")
-	do(t, "ip link set dev eth2 txqueuelen 333", "ip link set dev eth3 txqueuelen 333")
+	statetest.Do(t, "ip link set dev eth2 txqueuelen 333", "ip link set dev eth3 txqueuelen 333")
 	if err := os.WriteFile("/sys/class/net/eth3/device/../remove", []byte("1"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -331,42 +257,6 @@ func made(t *testing.T) []ifstate.Made {
 		t.Fatal(err)
 	}
 	return []ifstate.Made{{Name: "bond9", Ifindex: index}}
-}
-
-// do runs command lines, and writes settings.
-func do(t *testing.T, lines ...string) {
-	t.Helper()
-	for _, line := range lines {
-		if path, value, ok := strings.Cut(line, "="); ok && !strings.Contains(line, " ") {
-			if err := os.WriteFile("/proc/sys/net/"+path, []byte(value), 0); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		words := strings.Fields(line)
-		if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
-	}
-}
-
-// settle waits until no address is tentative and every interface that is up has a link.
-func settle(t *testing.T) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for {
-		out, err := exec.Command("ip", "-o", "addr", "show", "tentative").CombinedOutput()
-		if err == nil && len(out) == 0 {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("tentative: %s, %v", out, err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	time.Sleep(300 * time.Millisecond) // the bonds' monitor
 }
 
 // order is what the child that dies is to do.

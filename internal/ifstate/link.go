@@ -159,6 +159,9 @@ func hardware(b []byte) string {
 // operText is the word for IFLA_OPERSTATE (RFC 2863).
 func operText(state uint8) string { return netlink.LinkOperState(state).String() }
 
+// operUp is the operational state of an interface that is in use.
+const operUp = "up"
+
 // byIndex is the interface with that index, nil where there is none.
 func byIndex(all []link, index int) *link {
 	for i := range all {

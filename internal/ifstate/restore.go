@@ -246,7 +246,12 @@ func (r *restorer) leftovers() ([]Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	left := Differences(r.want, is)
+	left := Differences(r.want, is) // which does not see a new name, as the old one is in what was captured
+	for n, m := range r.pairs() {
+		if old := r.want.Interfaces[n].Name; m >= 0 && r.all[m].name != old {
+			left = append(left, Leftover{Interface: old, What: "name", Want: old, Got: r.all[m].name})
+		}
+	}
 	for _, m := range r.made {
 		if r.isOurs(m) {
 			left = append(left, Leftover{Interface: m.Name, What: whatMade, Got: "still there"})

@@ -207,7 +207,7 @@ func (r *restorer) awaitCarrier() error {
 				continue
 			}
 			l := r.all[m]
-			waiting = waiting || l.up() && (l.flags&unix.IFF_LOWER_UP == 0 || operText(l.oper) != i.OperState)
+			waiting = waiting || l.up() && !(l.flags&unix.IFF_LOWER_UP != 0 && (i.OperState != operUp || operText(l.oper) == operUp))
 		}
 		if !waiting || time.Now().After(r.carrierUntil) {
 			return nil

@@ -29,7 +29,7 @@ const toolLimit = 30 * time.Second
 var passing = []string{
 	"ifindex", "link_index", "stats", "stats64", "link_failure_count", "ad_info", "ad_aggregator_id", "ad_actor_oper_port_state",
 	"ad_actor_oper_port_state_str", "ad_partner_oper_port_state", "ad_partner_oper_port_state_str", "expires", "used", "confirmed",
-	"updated", "probes", "cstamp", "tstamp", "hello_timer", "tcn_timer", "topology_change_timer", "gc_timer",
+	"updated", "probes", "direct_packets_stat", "cstamp", "tstamp", "hello_timer", "tcn_timer", "topology_change_timer", "gc_timer",
 }
 
 // Record records everything in the calling thread's network namespace, one text for each thing. Counters, rests of
