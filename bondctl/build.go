@@ -122,6 +122,9 @@ func (b Bond) slaveNames() []string {
 // PutBack restores a journal, also when ctx has ended. What can't be put back is a *RestoreError, interfaces that are gone
 // among it.
 func (c *Client) PutBack(ctx context.Context, journal *Journal) error {
+	if err := journal.release(); err != nil {
+		return err
+	}
 	// A second signal must not leave it half done: whoever cancels twice would.
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

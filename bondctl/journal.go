@@ -186,6 +186,15 @@ func (j *Journal) Keep() error {
 	return j.write()
 }
 
+// release notes that the bond is being taken down: whoever ends in the middle of that has left it unfinished.
+func (j *Journal) release() error {
+	if !j.record.Kept {
+		return nil
+	}
+	j.record.Kept = false
+	return j.write()
+}
+
 // Entry is what the journal says of itself.
 func (j *Journal) Entry() Entry {
 	r := j.record

@@ -1,0 +1,210 @@
+package bondctl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bondrepro/bondctl"
+	"bondrepro/internal/ifstate/statetest"
+	"bondrepro/internal/initramfs"
+	"bondrepro/internal/osrun"
+	"bondrepro/internal/vmtest"
+)
+
+// Tests of what is written down and put back, on four ports.
+func TestRestoreInGuest(t *testing.T) {
+	if vmtest.Inside() {
+		t.Skip("is outside")
+	}
+	vmtest.Guest{
+		Modules: []string{"bonding", "sch_htb", "8021q"}, NICs: 4, Files: programs(t, statetest.Tools...), Patience: statetest.Patience,
+	}.Run(t, "^TestRestore(Fresh|Addressed|Enslaved|Journals)$")
+}
+
+// programs are programs of this machine, with their libraries.
+func programs(t *testing.T, names ...string) (files []initramfs.Entry) {
+	t.Helper()
+	for _, name := range names {
+		more, err := vmtest.Program(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range more {
+			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
+func TestRestoreFresh(t *testing.T)     { putBackAtEachPoint(t, "fresh") }
+func TestRestoreAddressed(t *testing.T) { putBackAtEachPoint(t, "addressed") }
+func TestRestoreEnslaved(t *testing.T)  { putBackAtEachPoint(t, "enslaved") }
+
+// The child that is killed: after how many changes, and with which ports.
+const (
+	killAfter  = "BONDCTL_TEST_KILL_AFTER"
+	killPorts  = "BONDCTL_TEST_PORTS"
+	killFolder = "BONDCTL_TEST_FOLDER"
+)
+
+// putBackAtEachPoint builds a bond of a topology's ports and takes it down again, killed by SIGKILL after each change in
+// turn. What is left must be put back by RestoreAll.
+func putBackAtEachPoint(t *testing.T, name string) {
+	onlyInGuest(t)
+	top := statetest.Set(t, name)
+	before := statetest.Record(t)
+	dir := filepath.Join(t.TempDir(), "journals")
+	client, err := bondctl.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	points := 0
+	for ended := false; !ended; {
+		var where string
+		where, ended = killedAfter(t, dir, top.Ports, points+1)
+		if !ended {
+			points++
+		}
+		if _, err := client.RestoreAll(t.Context(), dir, "test", nil, false); err != nil {
+			t.Errorf("killed after %d changes (%s): %v", points, where, err)
+		}
+		if files, _ := filepath.Glob(dir + "/*.json"); len(files) > 0 {
+			t.Errorf("killed after %d changes (%s): journals are left: %v", points, where, files)
+		}
+		t.Run(fmt.Sprintf("%d %s", points, where), func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%s: killed at %d points, each put back", name, points)
+}
+
+// killedAfter runs TestRestoreChild in a process that kills itself after so many changes. It tells the last change, and
+// whether the child ended by itself.
+func killedAfter(t *testing.T, dir string, ports []string, changes int) (where string, ended bool) {
+	t.Helper()
+	last := filepath.Join(t.TempDir(), "last")
+	_, err := osrun.Run(context.Background(), osrun.Cmd{
+		Path: "/proc/self/exe", Args: []string{"-test.run", "^TestRestoreChild$"}, Timeout: statetest.Patience,
+		Env: append(os.Environ(), killAfter+"="+strconv.Itoa(changes), killPorts+"="+strings.Join(ports, ","), killFolder+"="+dir, "BONDCTL_TEST_LAST="+last),
+	})
+	text, _ := os.ReadFile(last)
+	var failed *osrun.Error
+	switch {
+	case err == nil:
+		return "ended", true
+	case errors.As(err, &failed) && failed.Signal == syscall.SIGKILL:
+		return strings.ReplaceAll(string(text), " ", "-"), false
+	}
+	t.Fatal(err)
+	return "", false
+}
+
+// TestRestoreChild is the child: it builds a bond and takes it down.
+func TestRestoreChild(t *testing.T) {
+	left, err := strconv.Atoi(os.Getenv(killAfter))
+	if err != nil {
+		t.Skip("is a child of the tests above")
+	}
+	client, err := bondctl.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Changed = func(command string) {
+		if left--; left == 0 {
+			os.WriteFile(os.Getenv("BONDCTL_TEST_LAST"), []byte(command), 0o600)
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	bond := bondctl.Bond{
+		Name: "bond9", MTU: 4000, TxQueueLen: 777, Qdisc: "pfifo_fast", Take: true,
+		Options:   options("mode", "active-backup", "miimon", "50"),
+		Addresses: []netip.Prefix{netip.MustParsePrefix("203.0.113.1/24"), netip.MustParsePrefix("2001:db8:9::1/64")},
+	}
+	for _, name := range strings.Split(os.Getenv(killPorts), ",") {
+		bond.Slaves = append(bond.Slaves, bondctl.Port{Name: name})
+	}
+	dir := os.Getenv(killFolder)
+	steps, err := client.Build(t.Context(), dir, "child", bond)
+	if err != nil || len(steps) == 0 {
+		t.Fatal(steps, err)
+	}
+	if outcome, err := client.TakeDown(t.Context(), dir, "child", bond.Name); err != nil || outcome != bondctl.Restored {
+		t.Fatal(outcome, err)
+	}
+}
+
+// One command at a time; what a command left stands against the next; a bond that is kept does not.
+func TestRestoreJournals(t *testing.T) {
+	client, ctx := onlyInGuest(t)
+	dir := filepath.Join(t.TempDir(), "state", "journals")
+	before := statetest.Record(t)
+	first, err := bondctl.OpenJournals(dir, "the first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal, err := first.Begin(ctx, bondctl.Change{Bond: "bond9", Makes: true, Interfaces: []string{"eth0"}})
+	if err != nil || journal.Ifindex() == 0 {
+		t.Fatal(journal, err)
+	}
+	var busy *bondctl.BusyError
+	if _, err := client.Build(ctx, dir, "the second", oneSlave()); !errors.As(err, &busy) || busy.PID != os.Getpid() || busy.Command != "the first" {
+		t.Errorf("a second command meanwhile: %v", err)
+	}
+	if err := bondctl.CheckJournals(dir); err != nil {
+		t.Errorf("a command that is at work has left nothing yet: %v", err)
+	}
+	if err := first.Close(); err != nil { // it died here
+		t.Fatal(err)
+	}
+	var unfinished *bondctl.UnfinishedError
+	for what, err := range map[string]error{
+		"up": second(client.Build(ctx, dir, "up", oneSlave())), "down": second(client.TakeDown(ctx, dir, "down", "bond9")), "another": bondctl.CheckJournals(dir),
+	} {
+		if !errors.As(err, &unfinished) || !strings.Contains(err.Error(), "bondctl restore") || !strings.Contains(err.Error(), "eth0") {
+			t.Errorf("%s, after a command died: %v", what, err)
+		}
+	}
+	if done, err := client.RestoreAll(ctx, dir, "restore", nil, false); err != nil || len(done) != 1 || done[0].Bond != "bond9" {
+		t.Errorf("restore: %v, %v", done, err)
+	}
+	if _, err := client.Build(ctx, dir, "up", oneSlave()); err != nil {
+		t.Fatal(err)
+	}
+	if steps, err := client.Build(ctx, dir, "up again", oneSlave()); err != nil || len(steps) > 0 {
+		t.Errorf("twice is not as once: %v, %v", steps, err)
+	}
+	if err := bondctl.CheckJournals(dir); err != nil {
+		t.Errorf("a bond that is kept: %v", err)
+	}
+	if done, err := client.RestoreAll(ctx, dir, "restore", nil, false); err != nil || len(done) > 0 {
+		t.Errorf("a bond that is kept was restored without being named: %v, %v", done, err)
+	}
+	if done, err := client.RestoreAll(ctx, dir, "restore", []string{"bond9"}, false); err != nil || len(done) != 1 {
+		t.Errorf("by its name: %v, %v", done, err)
+	}
+	if _, err := client.RestoreAll(ctx, dir, "restore", []string{"bond9"}, false); err == nil {
+		t.Error("a bond without a journal was restored")
+	}
+	statetest.Equal(t, before, statetest.Record(t))
+}
+
+func oneSlave() bondctl.Bond {
+	return bondctl.Bond{Name: "bond9", Options: options("mode", "active-backup", "miimon", "50"), Slaves: []bondctl.Port{{Name: "eth0"}}}
+}
+
+// second is the error of two results.
+func second[T any](_ T, err error) error { return err }
