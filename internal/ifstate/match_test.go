@@ -224,6 +224,25 @@ func TestRouteRequest(t *testing.T) {
 	}
 }
 
+// A route that comes with an address is waited for; one of a network is made, also where the kernel made it before.
+func TestComesWithAddress(t *testing.T) {
+	for name, c := range map[string]struct {
+		proto, kind byte
+		want        bool
+	}{
+		"local":      {unix.RTPROT_KERNEL, unix.RTN_LOCAL, true},
+		"multicast":  {unix.RTPROT_KERNEL, unix.RTN_MULTICAST, true},
+		"network":    {unix.RTPROT_KERNEL, unix.RTN_UNICAST, false},
+		"somebody's": {unix.RTPROT_STATIC, unix.RTN_LOCAL, false},
+	} {
+		raw := routeTo(7)
+		raw[5], raw[7] = c.proto, c.kind
+		if got := comesWithAddress(Message{Raw: raw}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestAddressRequest(t *testing.T) {
 	lifetimes := append(bytes32(50), bytes32(100)...)
 	raw := ipv4(unix.IFA_F_SECONDARY|unix.IFA_F_PERMANENT, attribute{unix.IFA_FLAGS, bytes32(unix.IFA_F_SECONDARY | unix.IFA_F_NOPREFIXROUTE)},

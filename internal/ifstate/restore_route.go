@@ -46,7 +46,7 @@ func (r *restorer) addRoutes(present map[string]bool) bool {
 	progress := false
 	for _, i := range r.want.Interfaces {
 		for _, m := range i.Routes {
-			if present[m.Text] || throughObject(m) {
+			if present[m.Text] || throughObject(m) || comesWithAddress(m) {
 				continue
 			}
 			raw, possible, err := routeRequest(m, r.index, r.elapsed)
@@ -59,6 +59,12 @@ func (r *restorer) addRoutes(present map[string]bool) bool {
 		}
 	}
 	return progress
+}
+
+// comesWithAddress tells whether the kernel makes the route for an address or for being up, and nobody else can make the same: in
+// IPv6 its metric is 0, and it comes when duplicate address detection has ended (__ipv6_ifa_notify, net/ipv6/addrconf.c).
+func comesWithAddress(m Message) bool {
+	return m.Raw[5] == unix.RTPROT_KERNEL && m.Raw[7] != unix.RTN_UNICAST
 }
 
 // addFlags make a route beside others of the same destination, as `ip route append` does in IPv4; in IPv6 that would make one route
