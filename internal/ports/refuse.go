@@ -221,15 +221,19 @@ func faster(f Facts, a Ask) (text, remedy string) {
 		f.Name, f.SpeedMbit, a.LineRate/mega), ownRate
 }
 
+// mtu wants room for the scenario's MTU or, on a bond that is used as it is, for its packets.
 func mtu(f Facts, a Ask) (text, remedy string) {
-	limit, is := f.MaxMTU, "takes no MTU beyond"
-	if a.Bond { // as it is
-		limit, is = f.MTU, "is used as it is, with an MTU of"
-	}
-	if limit == 0 || a.MTU <= limit {
+	if a.Bond {
+		if packet := a.FrameBytes - ethernetHeader; packet > f.MTU {
+			return fmt.Sprintf("%s is used as it is, with an MTU of %d, and the scenario's packets have %d bytes", f.Name, f.MTU, packet),
+				fmt.Sprintf("--set traffic.payload=%d", f.MTU-ipv6Header-udpHeader)
+		}
 		return "", ""
 	}
-	return fmt.Sprintf("%s %s %d, and the scenario wants %d", f.Name, is, limit, a.MTU), fmt.Sprintf("--set topology.mtu=%d, with a payload that fits", limit)
+	if f.MaxMTU == 0 || a.MTU <= f.MaxMTU {
+		return "", ""
+	}
+	return fmt.Sprintf("%s takes no MTU beyond %d, and the scenario wants %d", f.Name, f.MaxMTU, a.MTU), fmt.Sprintf("--set topology.mtu=%d, with a payload that fits", f.MaxMTU)
 }
 
 func queues(f Facts, a Ask) (text, remedy string) {

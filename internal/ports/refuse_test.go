@@ -67,7 +67,7 @@ var refused = []struct {
 	{"faster", "faster", func(_ *Facts, a *Ask) { a.LineRate = 1e9 }, func(f *Facts, _ *Ask) { f.SpeedMbit = 1000 }, "faster than the scenario's line_rate (1000 Mbit/s), and a real line can't be made slower"},
 	{"faster: what the line carries of such frames is its rate", "faster", func(_ *Facts, a *Ask) { a.LineRate = 7.15e9 }, func(_ *Facts, a *Ask) { a.FrameBytes = 60 }, "auto"},
 	{"MTU", "mtu", func(f *Facts, a *Ask) { f.MaxMTU, a.MTU = 1500, 9000 }, func(f *Facts, _ *Ask) { f.MaxMTU = 9710 }, "topology.mtu=1500"},
-	{"MTU of the bond in use", "mtu", func(f *Facts, a *Ask) { aBond0(f, a); f.MTU, a.MTU = 1500, 9000 }, func(f *Facts, _ *Ask) { f.MTU = 9000 }, "used as it is"},
+	{"MTU of the bond in use", "mtu", func(f *Facts, a *Ask) { aBond0(f, a); f.MTU, a.FrameBytes = 1500, 4042 }, func(f *Facts, _ *Ask) { f.MTU = 9000 }, "--set traffic.payload=1452"},
 	{"queues", "queues", func(_ *Facts, a *Ask) { a.Queues = 8 }, func(_ *Facts, a *Ask) { a.Queues = 2 }, "ethtool -L eth1 combined 8"},
 	{"queues of a driver with channels for TX alone", "queues", func(f *Facts, a *Ask) { f.Channels, a.Queues = &result.PortChannels{TX: 2, TXMax: 8}, 8 }, func(_ *Facts, a *Ask) { a.Queues = 1 }, "ethtool -L eth1 tx 8"},
 	{"one queue", "queues", func(f *Facts, a *Ask) { f.Queues, a.Queues = f.Queues[:1], 8 }, func(_ *Facts, a *Ask) { a.Queues = 1 }, "has 1 TX queue, and"},

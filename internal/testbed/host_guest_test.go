@@ -1,0 +1,158 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bondrepro/bondctl"
+	"bondrepro/internal/ifstate/statetest"
+	"bondrepro/internal/initramfs"
+	"bondrepro/internal/measure"
+	"bondrepro/internal/osrun"
+	"bondrepro/internal/vmtest"
+	"bondrepro/scenarios"
+)
+
+// The tests of real ports run in a guest whose lines are as fast as its ports say.
+func TestHostInGuest(t *testing.T) {
+	if vmtest.Inside() {
+		t.Skip("is outside")
+	}
+	var files []initramfs.Entry
+	for _, name := range statetest.Tools {
+		more, err := vmtest.Program(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range more {
+			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
+				files = append(files, f)
+			}
+		}
+	}
+	vmtest.Guest{
+		Modules: []string{"bonding", "sch_htb", "sch_tbf", "sch_ingress", "cls_matchall", "act_gact", "sch_netem", "veth", "8021q"},
+		NICs:    4, Files: files, LinkSpeed: 1000, LineRate: 1e9, Patience: statetest.Patience,
+	}.Run(t, "^TestHostKilled")
+}
+
+func TestHostKilledFresh(t *testing.T)     { killAtEachPoint(t, "fresh", "") }
+func TestHostKilledAddressed(t *testing.T) { killAtEachPoint(t, "addressed", "") }
+func TestHostKilledExisting(t *testing.T)  { killAtEachPoint(t, "enslaved", "bondA") }
+
+// The child that is killed: after how many changes, and on what.
+const (
+	hostKillAfter = "BONDREPRO_TEST_KILL_AFTER"
+	hostPorts     = "BONDREPRO_TEST_PORTS"
+	hostExisting  = "BONDREPRO_TEST_BOND"
+	hostFolder    = "BONDREPRO_TEST_FOLDER"
+)
+
+// killAtEachPoint measures on a topology's ports, or on its bond, and puts them back, killed by SIGKILL after each change
+// in turn. What is left must be put back by RestoreAll.
+func killAtEachPoint(t *testing.T, name, bond string) {
+	if !vmtest.Inside() {
+		t.Skip("needs a guest's ports: TestHostInGuest runs it there")
+	}
+	top := statetest.Set(t, name)
+	for _, port := range top.Ports {
+		statetest.Do(t, "ip link set dev "+port+" up")
+	}
+	statetest.Do(t, "-ip route del default") // a port that carries it is refused
+	statetest.Settle(t)
+	before := statetest.Record(t)
+	dir := t.TempDir()
+	client, err := bondctl.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	points := 0
+	for ended := false; !ended; {
+		var where string
+		if where, ended = hostKilledAfter(t, dir, top.Ports, bond, points+1); !ended {
+			points++
+		}
+		if _, err := client.RestoreAll(t.Context(), filepath.Join(dir, "journals"), "test", nil, false); err != nil {
+			t.Errorf("killed after %d changes (%s): %v", points, where, err)
+		}
+		t.Run(fmt.Sprintf("%d %s", points, where), func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%s: killed at %d points, each put back", name, points)
+}
+
+// hostKilledAfter runs TestHostChild in a process that kills itself after so many changes. It tells the last change, and
+// whether the child ended by itself.
+func hostKilledAfter(t *testing.T, dir string, ports []string, bond string, changes int) (where string, ended bool) {
+	t.Helper()
+	_, err := osrun.Run(context.Background(), osrun.Cmd{
+		Path: "/proc/self/exe", Args: []string{"-test.run", "^TestHostChild$"}, Timeout: 3 * time.Minute,
+		Env: append(os.Environ(), hostKillAfter+"="+strconv.Itoa(changes), hostPorts+"="+strings.Join(ports, ","), hostExisting+"="+bond, hostFolder+"="+dir),
+	})
+	text, _ := os.ReadFile(filepath.Join(dir, "last"))
+	var failed *osrun.Error
+	switch {
+	case err == nil:
+		return "ended", true
+	case errors.As(err, &failed) && failed.Signal == syscall.SIGKILL:
+		return strings.ReplaceAll(string(text), " ", "-"), false
+	}
+	t.Fatal(err)
+	return "", false
+}
+
+// TestHostChild is the child: it opens the host testbed, probes, measures and closes.
+func TestHostChild(t *testing.T) {
+	left, err := strconv.Atoi(os.Getenv(hostKillAfter))
+	if err != nil {
+		t.Skip("is a child of the tests above")
+	}
+	dir := os.Getenv(hostFolder)
+	sc := scenarios.Default()
+	sc.Traffic.Payload = 1400
+	sc.Traffic.Duration, sc.Traffic.Warmup = scenarios.Duration(50*time.Millisecond), scenarios.Duration(10*time.Millisecond)
+	o := Options{Progress: silent, Host: HostOptions{
+		Bond: os.Getenv(hostExisting), TakeAddresses: true, Scenario: sc, Command: "child", Journals: filepath.Join(dir, "journals"),
+		Changed: func(command string) {
+			if left--; left == 0 {
+				os.WriteFile(filepath.Join(dir, "last"), []byte(command), 0o600)
+				syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {}
+			}
+		},
+	}}
+	if o.Host.Bond == "" {
+		o.Host.Slaves = strings.Split(os.Getenv(hostPorts), ",")
+	} else {
+		sc.Orphan = scenarios.OrphanNetem // the most that is put on a bond that is there
+	}
+	bed, err := OpenHost(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := measure.Job{Run: 1, Scenario: bed.(Real).Fit(sc), Slaves: bed.Slaves(), Truesize: 8448}
+	if o.Host.Bond == "" { // on a bond that is there nothing is probed
+		if _, err := bed.Probe(t.Context(), job); err != nil {
+			t.Error(err)
+		}
+	}
+	job.LineRate, _ = bed.(Real).LineRates()
+	if _, err := bed.Measure(t.Context(), job); err != nil {
+		t.Error(err)
+	}
+	if err := bed.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
