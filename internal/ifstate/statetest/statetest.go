@@ -4,6 +4,7 @@ package statetest
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -94,7 +95,8 @@ func interfaces(t testing.TB) []string {
 
 func run(t testing.TB, name string, args ...string) []byte {
 	t.Helper()
-	out, err := osrun.Run(t.Context(), osrun.Cmd{Path: name, Args: args, Timeout: toolLimit})
+	// Also in a test's Cleanup, when its context has ended.
+	out, err := osrun.Run(context.WithoutCancel(t.Context()), osrun.Cmd{Path: name, Args: args, Timeout: toolLimit})
 	if err != nil {
 		t.Fatal(err)
 	}
