@@ -34,9 +34,9 @@ func TestGuestUpAndDown(t *testing.T) {
 		{up, exitcode.Good, "bond0 is as asked: nothing was done\n"},
 		{up + " --dry-run", exitcode.Good, "# bond0 is as asked: there is nothing to do\n"},
 		{up + " --set resend_igmp=9", exitcode.Usage, "bondctl: bond0 is there and differs: resend_igmp of bond0 is 1, 9 is asked for; bondctl down removes the bond\n"},
-		{"up bond1 --mode 802.3ad --slave eth0", exitcode.Usage, "bondctl: eth0 has a master already: bond0\n"},
+		{"up bond1 --mode 802.3ad --slave eth0", exitcode.Usage, "bondctl: eth0 has a master already: bond0; --take takes it from there, and bondctl down gives it back\n"},
 		{"down eth0", exitcode.Usage, "bondctl: eth0 is a device, no bond: it is left alone\n"},
-		{"down bond0", exitcode.Good, "bond0 is removed, and its slaves are down\n"},
+		{"down bond0", exitcode.Good, "bond0 is removed, and its slaves are what they were before\n"},
 		{"up bond1 --mode 802.3ad --set broadcast_neighbor=on --set lacp_rate=fast --slave eth0 --qdisc no_such", exitcode.Usage, "bondctl: this kernel has no qdisc no_such: "},
 		{up, exitcode.Good, "bond0 is up and reads back as asked\n"},
 	} {

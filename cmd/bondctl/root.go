@@ -13,16 +13,23 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-const exitCodes = `Exit codes: 0 done, 128 usage or environment error, 130/143 interrupted, 134 a panic of bondctl itself.`
+const exitCodes = `Exit codes: 0 done, 128 usage or environment error, also "something could not be put back"; 130/143 interrupted, 134 a
+panic of bondctl itself.`
 
 // takesJournals marks a command that looks at the journals by itself.
 const takesJournals = "journals"
 
+const rootLong = `bondctl builds a bond from flags or from a YAML file, and says no when the kernel did not do as asked. It gives
+the slaves back as they were: at 'down', and at 'restore' after a command that was killed. It shows bonds, and tells
+which slave a packet will take. Modes, options and their values are written as iproute2 writes them.
+
+` + exitCodes
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "bondctl",
-		Short:         "Build bonds and read them back, show them, and tell which slave a packet takes",
-		Long:          "bondctl builds a bond from flags or from a YAML file, and says no when the kernel did not do as asked; it\nshows bonds, and tells which slave a packet will take.\nModes, options and their values are written as iproute2 writes them.\n\n" + exitCodes,
+		Short:         "Build bonds and read them back, give their slaves back, show bonds, and tell which slave a packet takes",
+		Long:          rootLong,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

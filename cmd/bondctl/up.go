@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -21,9 +22,12 @@ const upLong = `Build a bond. What it is to be comes from flags, or from a YAML 
   addresses: [192.0.2.1/24]
 
 The slaves are set down to be enslaved. One that has a master, addresses or the default route is refused without
---take; one that carries an SSH connection, always. What the slaves were is written down first, and 'bondctl down' gives
-it back. Options may come in any order. One that does not apply to the mode is refused before anything is done. All
-that was asked for is read back; where the kernel has it otherwise, everything is put back and that is an error.
+--take. Refused always: one that carries an SSH connection to this machine, one that has other devices on it, such as
+VLANs, which would go down with it, and one that has what could not be put back exactly. What the slaves were is
+written down first, and 'bondctl down' gives it back.
+
+Options may come in any order. One that does not apply to the mode is refused before anything is done. All that was
+asked for is read back; where the kernel has it otherwise, everything is put back and that is an error.
 
 A bond that is there and is as asked is left alone, and nothing is sent. What was not asked for is not compared.
 One that differs is refused with the first difference.
@@ -101,8 +105,29 @@ func printPlan(w io.Writer, client *bondctl.Client, bond bondctl.Bond) error {
 	if err == nil && len(steps) == 0 {
 		fmt.Fprintf(w, "# %s is as asked: there is nothing to do\n", bond.Name)
 	}
+	if err == nil && len(steps) > 0 {
+		for _, why := range refusals(client, bond) {
+			fmt.Fprintf(w, "# up refuses: %s\n", why)
+		}
+	}
 	for _, s := range steps {
 		fmt.Fprintln(w, bondctl.CommandLine(s))
 	}
 	return err
+}
+
+// refusals tell why up would not do what its plan says, as far as this user can see.
+func refusals(client *bondctl.Client, bond bondctl.Bond) (all []string) {
+	if err := bondctl.CheckJournals(bondctl.JournalDir); err != nil {
+		all = append(all, err.Error())
+	}
+	err := client.Refusals(bond)
+	var used *bondctl.InUseError
+	switch {
+	case errors.As(err, &used):
+		all = append(all, used.Reasons...)
+	case err != nil:
+		all = append(all, err.Error())
+	}
+	return all
 }
