@@ -18,10 +18,7 @@ func (c *Client) Ensure(ctx context.Context, want Bond) ([]Step, error) {
 		return nil, err
 	}
 	for i, s := range steps {
-		if err = context.Cause(ctx); err == nil {
-			err = s.run(ctx, c)
-		}
-		if err != nil {
+		if err := c.do(ctx, s); err != nil {
 			if i == 0 { // there is no bond of ours
 				return nil, err
 			}

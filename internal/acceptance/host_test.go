@@ -221,7 +221,7 @@ func TestInsideHostEnds(t *testing.T) {
 			}
 			err := p.Wait()
 			if end.code < 0 {
-				if code, output := inGuest(t, nil, "list"); code != 0 || !strings.Contains(output, "bondctl restore") {
+				if code, output := command(t, "/bin/bondrepro", "list"); code != 0 || !strings.Contains(output, "bondctl restore") {
 					t.Errorf("after %s no command offers to restore: exit code %d:\n%s", end.name, code, output)
 				}
 				if code, output := inGuest(t, nil, onPorts("/tmp/second.json")...); code != 128 || !strings.Contains(output, "bondctl restore") {

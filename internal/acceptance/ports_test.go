@@ -57,13 +57,13 @@ func ip(t *testing.T, lines ...string) {
 // command runs a program of the guest and returns its exit code and what it wrote.
 func command(t *testing.T, path string, args ...string) (code int, output string) {
 	t.Helper()
-	var out bytes.Buffer
-	_, err := osrun.Run(context.Background(), osrun.Cmd{Path: path, Args: args, Env: []string{"PATH=/bin", "HOME=/tmp"}, Stdout: &out, Stderr: &out, Timeout: patience})
+	var out, says bytes.Buffer // each is written by a goroutine of its own
+	_, err := osrun.Run(context.Background(), osrun.Cmd{Path: path, Args: args, Env: []string{"PATH=/bin", "HOME=/tmp"}, Stdout: &out, Stderr: &says, Timeout: patience})
 	var failed *osrun.Error
 	if err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
-	return exitOf(err), out.String()
+	return exitOf(err), out.String() + says.String()
 }
 
 // exitOf is the exit code of a process that has ended; -1 when a signal ended it.

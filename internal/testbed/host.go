@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,27 +75,26 @@ func OpenHost(ctx context.Context, o Options) (Testbed, error) {
 
 func openHost(ctx context.Context, o Options) (_ *host, err error) {
 	h := &host{options: o.Host, machine: ports.ReadMachine(), progress: o.Progress}
-	if err := h.look(); err != nil {
+	// Before it looks: ports that another command works on, or has left, are not what they seem.
+	if h.journals, err = bondctl.OpenJournals(cmp.Or(o.Host.Journals, bondctl.JournalDir), o.Host.Command); err != nil {
 		return nil, err
 	}
-	if err := findModules(o); err != nil {
-		return nil, err
-	}
-	dir := h.options.Journals
-	if dir == "" {
-		dir = bondctl.JournalDir
-	}
-	if h.journals, err = bondctl.OpenJournals(dir, h.options.Command); err != nil {
-		return nil, err
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.journals.Close())
+		}
+	}()
+	for _, check := range []func() error{h.journals.Finished, h.look, func() error { return findModules(o) }} {
+		if err := check(); err != nil {
+			return nil, err
+		}
 	}
 	change := bondctl.Change{Bond: hostBond, Makes: true, Interfaces: h.options.Slaves}
 	if h.bond != nil {
 		change = bondctl.Change{Bond: h.bond.Name, Interfaces: []string{h.bond.Name}}
 	}
-	if h.journal, err = h.journals.Begin(ctx, change); err != nil {
-		return nil, errors.Join(usageOf(err), h.journals.Close())
-	}
-	return h, nil
+	h.journal, err = h.journals.Begin(ctx, change)
+	return h, usageOf(err)
 }
 
 // usageOf marks what is not touched because it could not be put back.

@@ -1,6 +1,7 @@
 package statetest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -103,7 +104,7 @@ func Do(t *testing.T, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
 		if words := strings.Fields(strings.TrimPrefix(line, "-")); len(words) > 0 && strings.HasPrefix(line, "-") {
-			_, _ = osrun.Run(t.Context(), osrun.Cmd{Path: words[0], Args: words[1:], Timeout: toolLimit})
+			_, _ = osrun.Run(context.Background(), osrun.Cmd{Path: words[0], Args: words[1:], Timeout: toolLimit})
 			continue
 		}
 		if path, value, ok := strings.Cut(line, "="); ok && !strings.Contains(line, " ") {
