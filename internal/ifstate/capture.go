@@ -143,6 +143,7 @@ func (c collector) one(l link) (Interface, error) {
 	if i.Sysctls, err = sysctls(l.name); err != nil {
 		return i, err
 	}
+	i.Sysctls = withoutStale(i.Sysctls, i.MTU)
 	i.Qdiscs, err = qdisctree.Read(l.index)
 	return i, err
 }

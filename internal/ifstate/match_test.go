@@ -243,6 +243,15 @@ func TestComesWithAddress(t *testing.T) {
 	}
 }
 
+// An MTU of IPv6 that is smaller than the interface's is somebody's; a larger one is left from a bond.
+func TestStaleMTUIsNoSetting(t *testing.T) {
+	for value, kept := range map[string]bool{"1400": true, "1500": true, "9000": false} {
+		if _, ok := withoutStale(map[string]string{sysctlMTU: value}, 1500)[sysctlMTU]; ok != kept {
+			t.Errorf("%s on an interface of 1500: kept %v", value, ok)
+		}
+	}
+}
+
 func TestAddressRequest(t *testing.T) {
 	lifetimes := append(bytes32(50), bytes32(100)...)
 	raw := ipv4(unix.IFA_F_SECONDARY|unix.IFA_F_PERMANENT, attribute{unix.IFA_FLAGS, bytes32(unix.IFA_F_SECONDARY | unix.IFA_F_NOPREFIXROUTE)},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,6 +37,18 @@ func sysctls(name string) (map[string]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// sysctlMTU is the MTU of IPv6 on the interface.
+const sysctlMTU = "ipv6/conf/%s/mtu"
+
+// withoutStale leaves out an MTU of IPv6 above the interface's own. It is what a port has that left a bond of a larger MTU, until it
+// is brought up (addrconf_notify, net/ipv6/addrconf.c); nobody can set it.
+func withoutStale(all map[string]string, mtu int) map[string]string {
+	if v6, err := strconv.Atoi(all[sysctlMTU]); err == nil && v6 > mtu {
+		delete(all, sysctlMTU)
+	}
+	return all
 }
 
 func readSysctl(path, name string) (string, error) {

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +63,10 @@ func Record(t testing.TB) map[string]string {
 		}
 		for _, dir := range []string{"ipv4/conf", "ipv6/conf", "ipv4/neigh", "ipv6/neigh"} {
 			files(t, all, filepath.Join("/proc/sys/net", dir, name), nil)
+		}
+		// Until it is brought up, a port that left a bond has the bond's MTU in IPv6, where that is larger than its own.
+		if conf, own := "/proc/sys/net/ipv6/conf/"+name, number("/sys/class/net/"+name+"/mtu"); number(conf+"/mtu") > own {
+			all[conf] = strings.Replace(all[conf], fmt.Sprintf("\nmtu: %d\n", number(conf+"/mtu")), fmt.Sprintf("\nmtu: %d\n", own), 1)
 		}
 	}
 	return all
@@ -184,6 +190,13 @@ func clean(v any) any {
 		}
 	}
 	return v
+}
+
+// number is the one in a file, 0 where there is none.
+func number(path string) int {
+	b, _ := os.ReadFile(path)
+	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return n
 }
 
 // bondFile tells whether a file of a bond or slave says more than the moment.
