@@ -100,7 +100,7 @@ func TestPutBackFresh(t *testing.T)     { putBack(t, "fresh") }
 func TestPutBackAddressed(t *testing.T) { putBack(t, "addressed") }
 func TestPutBackEnslaved(t *testing.T)  { putBack(t, "enslaved") }
 
-// putBack disturbs the topology and restores it: after everything, after each single step of the disturbance, and after a
+// putBack disturbs the topology and restores it: after everything, after a part of it, and after a
 // SIGKILL at each single change of Restore itself.
 func putBack(t *testing.T, name string) {
 	if !vmtest.Inside() {
@@ -138,15 +138,15 @@ func putBack(t *testing.T, name string) {
 	if !compare("all") {
 		return
 	}
-	for n := 1; n < len(all); n++ {
+	// bondctl's own test stops at each step; here some have to do.
+	half := 0
+	for n := 3; n < len(all); n += 6 {
+		half++
 		statetest.Do(t, all[:n]...)
 		restore()
-		if n%10 == 0 && !compare(fmt.Sprintf("after-step-%d-%s", n, strings.ReplaceAll(all[n-1], " ", "-"))) {
+		if !compare(fmt.Sprintf("after-step-%d-%s", n, strings.ReplaceAll(all[n-1], " ", "-"))) {
 			return
 		}
-	}
-	if !compare("after-each-step") {
-		return
 	}
 	points := 0
 	for n := 1; ; n++ {
@@ -162,7 +162,7 @@ func putBack(t *testing.T, name string) {
 			return
 		}
 	}
-	t.Logf("%s: %d points of the disturbance, %d points of Restore killed, every one put back", name, len(all), points)
+	t.Logf("%s: %d points of the disturbance, %d points of Restore killed, every one put back", name, half, points)
 }
 
 // What is not ours is left alone: a name or an index alone does not make it so.
