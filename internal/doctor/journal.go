@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bondrepro/bondctl"
+	"bondrepro/internal/ports"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,11 +105,24 @@ func remedyOf(found error) string {
 	var unreadable *unreadableError
 	switch {
 	case errors.As(found, &at):
-		return "wait for its end, and look once more"
+		return "look once more when it has ended"
 	case errors.As(found, &unreadable):
 		return "start it with sudo, or as the user whose commands change the ports"
 	}
 	return "bondctl restore"
+}
+
+// hidden is the check of a port that has a master, where this user can't tell whether a command left it so: to take it out
+// by hand would be the wrong advice then. False for other ports.
+func hidden(f ports.Facts, found error) (Check, bool) {
+	var unreadable *unreadableError
+	if f.Master == "" || !errors.As(found, &unreadable) {
+		return Check{}, false
+	}
+	return Check{
+		Name: f.Name, Code: "journal", Needed: true, Remedy: remedyOf(found),
+		Found: fmt.Sprintf("%s has a master, %s, and this user can't tell whether a command that ended too early left it so", f.Name, f.Master),
+	}, true
 }
 
 // changed is the check of a port that is not now what it was: nothing that it is tells anything. False where it is.

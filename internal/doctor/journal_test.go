@@ -56,7 +56,7 @@ func TestPortsThatAreNotWhatTheyWere(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { j.Close() })
-		}, fmt.Sprintf("(pid %d)", os.Getpid()), "wait for its end, and look once more", "lo,eth7", ""},
+		}, fmt.Sprintf("(pid %d)", os.Getpid()), "look once more when it has ended", "lo,eth7", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.ports.dir, c.ports.Scenario = filepath.Join(t.TempDir(), "journals"), scenarios.Default()
@@ -103,6 +103,21 @@ func TestNothingLeft(t *testing.T) {
 	}
 	if c := journals(look(dir)); !c.OK {
 		t.Errorf("an empty one: %+v", c)
+	}
+}
+
+// Who can't read the journals is not told to take a port out of the bond of a run that was killed.
+func TestAMasterOfUnknownOrigin(t *testing.T) {
+	f, unreadable := eth1(), &unreadableError{"journals", syscall.EACCES}
+	if c, is := hidden(f, unreadable); is {
+		t.Errorf("without a master: %+v", c)
+	}
+	f.Master = "bondrepro0"
+	if c, is := hidden(f, nil); is {
+		t.Errorf("with journals: %+v", c)
+	}
+	if c, is := hidden(f, unreadable); !is || c.OK || !c.Needed || !strings.Contains(c.Found, "bondrepro0") || strings.Contains(c.Remedy, "nomaster") {
+		t.Errorf("%t, %+v", is, c)
 	}
 }
 

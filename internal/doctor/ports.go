@@ -84,6 +84,10 @@ func (p Ports) inspect(journals error) (facts []ports.Facts, checks []Check) {
 			checks = append(checks, Check{Name: name, Needed: true, Found: err.Error()})
 			continue
 		}
+		if c, is := hidden(f, journals); is && p.Bond == "" {
+			checks = append(checks, c)
+			continue
+		}
 		facts = append(facts, f)
 		checks = append(checks, p.judge(f, p.slave(i))...)
 	}

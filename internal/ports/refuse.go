@@ -166,7 +166,7 @@ func down(f Facts, _ Ask) (text, remedy string) {
 	if f.Up {
 		return "", ""
 	}
-	return f.Name + " is down, and only a port that is up tells whether it has a carrier", "ip link set " + f.Name + " up, and once more when the link had time to come up"
+	return f.Name + " is down, and only a port that is up tells whether it has a carrier", "ip link set " + f.Name + " up; wait for its carrier, and try once more"
 }
 
 func noCarrier(f Facts, _ Ask) (text, remedy string) {
