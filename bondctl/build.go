@@ -27,12 +27,13 @@ func (e *RestoreError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Split parts interfaces that are gone from the rest, which is nil where there is none.
-func (e *RestoreError) Split() (gone []string, rest error) {
+// Split parts what nobody can put back, as its interface is gone or has lost its carrier, from the rest, which is nil
+// where there is none.
+func (e *RestoreError) Split() (beyond []string, rest error) {
 	var left []Leftover
 	for _, l := range e.Left {
-		if l.Gone {
-			gone = append(gone, l.String())
+		if l.beyond() {
+			beyond = append(beyond, l.String())
 		} else {
 			left = append(left, l)
 		}
@@ -40,7 +41,7 @@ func (e *RestoreError) Split() (gone []string, rest error) {
 	if len(left) > 0 {
 		rest = &RestoreError{Left: left}
 	}
-	return gone, rest
+	return beyond, rest
 }
 
 // Build is Ensure for interfaces that are somebody's: what they are is written down first. On error they are put back;

@@ -67,11 +67,18 @@ type Leftover struct {
 	Interface, What, Was, Is string
 	Err                      string // the kernel's words, where it refused
 	Gone                     bool   // the interface is not there any more
+	Link                     bool   // the interface lost its carrier, and this comes by itself with it
 }
+
+// beyond tells that nobody can put it back from here.
+func (l Leftover) beyond() bool { return l.Gone || l.Link }
 
 func (l Leftover) String() string {
 	if l.Gone {
 		return l.Interface + " is gone: nothing of it can be put back"
+	}
+	if l.Link {
+		return fmt.Sprintf("%s has no carrier any more: %s comes back with it", l.Interface, l.What)
 	}
 	text := fmt.Sprintf("%s: %s: it was %s and is %s", l.Interface, l.What, l.Was, l.Is)
 	switch {
@@ -206,8 +213,8 @@ func (j *Journal) Entry() Entry {
 }
 
 // Restore puts everything back that the journal holds, whatever there is now: the bond that was made goes, each interface
-// becomes what it was. It returns what could not be put back, and closes the journal when there is nothing but
-// interfaces that are gone. changed is told each change, as Client.Changed is; nil is nobody.
+// becomes what it was. It returns what could not be put back, and closes the journal when that is nothing but interfaces
+// that are gone, and links that are lost. changed is told each change, as Client.Changed is; nil is nobody.
 func (j *Journal) Restore(ctx context.Context, changed func(command string)) ([]Leftover, error) {
 	if err := j.here(); err != nil {
 		return nil, err
@@ -222,9 +229,9 @@ func (j *Journal) Restore(ctx context.Context, changed func(command string)) ([]
 	}
 	var all []Leftover
 	for _, l := range left {
-		all = append(all, Leftover{Interface: l.Interface, What: l.What, Was: l.Want, Is: l.Got, Err: l.Err, Gone: l.Gone})
+		all = append(all, Leftover{Interface: l.Interface, What: l.What, Was: l.Want, Is: l.Got, Err: l.Err, Gone: l.Gone, Link: l.Link})
 	}
-	if slices.ContainsFunc(all, func(l Leftover) bool { return !l.Gone }) {
+	if slices.ContainsFunc(all, func(l Leftover) bool { return !l.beyond() }) {
 		return all, nil
 	}
 	return all, j.Forget()

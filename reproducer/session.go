@@ -192,14 +192,14 @@ func Run(ctx context.Context, options Options) (r result.Result, err error) {
 	return r, err
 }
 
-// gone warns of ports that went away meanwhile: nothing of them could be put back.
+// gone warns of ports that went away or lost their carrier meanwhile: what could not be put back of them.
 func (s *Session) gone() (all []result.Warning) {
 	real, ok := s.place.(testbed.Real)
 	if !ok {
 		return nil
 	}
 	for _, text := range real.Left() {
-		all = append(all, result.Warning{Code: "port-gone", Text: text + "."})
+		all = append(all, result.Warning{Code: "port-lost", Text: text + "."})
 	}
 	return all
 }

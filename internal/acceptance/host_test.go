@@ -274,6 +274,7 @@ func TestInsideHostUnplugged(t *testing.T) {
 	t.Run("carrier", func(t *testing.T) {
 		ip(t, "link add v0 type veth peer name w0", "link add v1 type veth peer name w1", "link set w0 mtu 9000", "link set w1 mtu 9000",
 			"link set v0 up", "link set v1 up", "link set w0 up", "link set w1 up")
+		settled(t)
 		before := statetest.Record(t)
 		args := append([]string{"run", "bond-multicast-tx", "--testbed", "host", "--slaves", "v0,v1", "--allow-virtual", "-o", "/tmp/carrier.json"},
 			set("traffic.duration=4s", "guards.line_full=false")...)

@@ -67,6 +67,8 @@ func match(s State, boot string, present []identity) []int {
 	return pairs
 }
 
+const whatCarrier = "carrier"
+
 // differences compares one interface with itself later.
 func (i Interface) differences(now Interface) []Leftover {
 	var all []Leftover
@@ -84,7 +86,7 @@ func (i Interface) differences(now Interface) []Leftover {
 	differ("group", fmt.Sprint(i.Group), fmt.Sprint(now.Group))
 	differ("link mode", fmt.Sprint(i.LinkMode), fmt.Sprint(now.LinkMode))
 	if i.Carrier && !now.Carrier {
-		differ("carrier", "present", "lost")
+		differ(whatCarrier, "present", "lost")
 	}
 	if i.OperState == operUp {
 		differ("operational state", i.OperState, now.OperState)

@@ -41,8 +41,26 @@ func Restore(ctx context.Context, s State, made []Made, changed func(command str
 	if r.boot == s.BootID {
 		r.elapsed, r.made = uint32(max(0, now-s.Taken)), made
 	}
-	return r.untilSettled()
+	left, err := r.untilSettled()
+	return withLink(left), err
 }
+
+// withLink marks what comes by itself with the link of an interface that has lost its carrier.
+func withLink(left []Leftover) []Leftover {
+	lost := map[string]bool{}
+	for _, l := range left {
+		lost[l.Interface] = lost[l.Interface] || l.What == whatCarrier
+	}
+	for n, l := range left {
+		byKernel := l.What == "route" && strings.Contains(l.Want+" ", protoKernel)
+		byLink := slices.Contains([]string{whatCarrier, "operational state", "membership"}, l.What) || l.Got == "tentative"
+		left[n].Link = lost[l.Interface] && (byKernel || byLink)
+	}
+	return left
+}
+
+// protoKernel marks a route that the kernel made, in its text (RTPROT_KERNEL).
+const protoKernel = " proto 2 "
 
 // untilSettled makes passes until nothing differs, nothing more can be done and nothing more comes by itself.
 func (r *restorer) untilSettled() ([]Leftover, error) {

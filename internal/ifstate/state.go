@@ -96,6 +96,8 @@ type Leftover struct {
 	Got       string `json:"got"`  // empty: there is no such thing
 	Err       string `json:"err"`  // why it could not be put back; empty where nothing was refused
 	Gone      bool   `json:"gone"` // the interface does not exist any more
+	// Link tells that the interface has lost its carrier, and that this comes by itself when it has one again.
+	Link bool `json:"link"`
 }
 
 // String is the leftover in one line.

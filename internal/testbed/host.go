@@ -43,7 +43,7 @@ type Real interface {
 	Fit(sc scenarios.Scenario) scenarios.Scenario
 	// LineRates are those of the ports, bits/s, one a slave, and where they are from.
 	LineRates() (rates []float64, why string)
-	// Left is what Close could not put back because its interface is gone.
+	// Left is what Close could not put back because its interface is gone, or has lost its carrier.
 	Left() []string
 }
 
@@ -323,7 +323,7 @@ func (h *host) missing() (names []string) {
 
 func (h *host) Left() []string { return h.left }
 
-// Close puts everything back. What could not be is an error, item by item; interfaces that are gone are told by Left.
+// Close puts everything back. What could not be is an error, item by item; interfaces that are gone, or lost their carrier, are told by Left.
 func (h *host) Close() error {
 	client, err := bondctl.Open()
 	if err != nil {
@@ -334,9 +334,7 @@ func (h *host) Close() error {
 	err = client.PutBack(context.Background(), h.journal)
 	var left *bondctl.RestoreError
 	if errors.As(err, &left) {
-		gone, rest := left.Split()
-		h.left = gone
-		err = rest
+		h.left, err = left.Split()
 	}
 	if err != nil {
 		err = &exitcode.Error{Code: exitcode.Usage, Err: &NotRestoredError{Err: err}}
