@@ -18,7 +18,7 @@ ARGS ?=
 COMMANDS := $(patsubst %/main.go,./%,$(wildcard cmd/*/main.go))
 QEMU := qemu-system-x86_64=qemu-system-x86
 
-.PHONY: help run build test test-kernel soak bench fuzz lint clean go qemu
+.PHONY: help run build test test-points test-kernel soak bench fuzz lint clean go qemu
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -31,16 +31,23 @@ build: go ## bin/bondrepro, bin/bondctl and bin/qdiscstat: static, without machi
 	go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 test: go qemu ## unit tests, tests from recorded data, guest tests
-	@tools/install ip=iproute2
+	@tools/install ip=iproute2 ethtool=ethtool
 	@tools/fetch-kernel >/dev/null
 	go vet ./...
 	go test -p 1 -timeout 20m ./...
 
+test-points: go qemu ## the tests that kill us while ports are changed and put back, at every single change
+	@tools/install ip=iproute2 ethtool=ethtool
+	@tools/fetch-kernel >/dev/null
+	BONDREPRO_EVERY_POINT=1 go test -p 1 -count 1 -timeout 60m -v -run 'InGuest' ./internal/qdisctree ./internal/ifstate ./bondctl ./internal/testbed
+
 test-kernel: build qemu ## build the faulty bonding.ko modules; run bin/bondrepro on them and on a stock kernel, once each
+	@tools/install ip=iproute2 ethtool=ethtool
 	tools/build-mutants
 	$(call acceptance,60m,)
 
 soak: build qemu ## the same 20 times (stock, orphaning) and 5 times (the others); writes docs/soak.md
+	@tools/install ip=iproute2 ethtool=ethtool
 	tools/build-mutants
 	$(call acceptance,8h,$(CURDIR)/docs/soak.md)
 

@@ -41,7 +41,7 @@ func TestHostInGuest(t *testing.T) {
 	}
 	vmtest.Guest{
 		Modules: []string{"bonding", "sch_htb", "sch_tbf", "sch_ingress", "cls_matchall", "act_gact", "sch_netem", "veth", "8021q"},
-		NICs:    4, Files: files, LinkSpeed: 1000, LineRate: 1e9, Patience: statetest.Patience,
+		NICs:    4, Files: files, LinkSpeed: 1000, LineRate: 1e9, Patience: statetest.Patience, Env: statetest.Env(),
 	}.Run(t, "^TestHostKilled")
 }
 
@@ -76,16 +76,16 @@ func killAtEachPoint(t *testing.T, name, bond string) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	points := 0
-	for ended := false; !ended; {
+	points, n := 0, 1
+	for ended := false; !ended; n += statetest.Stride(6) { // bondctl's tests try each
 		var where string
-		if where, ended = hostKilledAfter(t, dir, top.Ports, bond, points+1); !ended {
+		if where, ended = hostKilledAfter(t, dir, top.Ports, bond, n); !ended {
 			points++
 		}
 		if _, err := client.RestoreAll(t.Context(), filepath.Join(dir, "journals"), "test", nil, false); err != nil {
-			t.Errorf("killed after %d changes (%s): %v", points, where, err)
+			t.Errorf("killed after %d changes (%s): %v", n, where, err)
 		}
-		t.Run(fmt.Sprintf("%d %s", points, where), func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
+		t.Run(fmt.Sprintf("%d %s", n, where), func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
 		if t.Failed() {
 			return
 		}

@@ -14,6 +14,20 @@ import (
 // Patience is how long the tests of all topologies may take in a slow guest.
 const Patience = 20 * time.Minute
 
+// EveryPoint, in the environment, has tests end a process at each of its changes and not at some: it takes many minutes.
+const EveryPoint = "BONDREPRO_EVERY_POINT"
+
+// Stride is n, or 1 where each point is to be tried.
+func Stride(n int) int {
+	if os.Getenv(EveryPoint) != "" {
+		return 1
+	}
+	return n
+}
+
+// Env hands EveryPoint on to a guest.
+func Env() []string { return []string{EveryPoint + "=" + os.Getenv(EveryPoint)} }
+
 // Topology is a machine whose ports are to be put back.
 type Topology struct {
 	Setup   []string // command lines; "a=b" without a space writes a file below /proc/sys/net
