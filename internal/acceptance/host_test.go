@@ -86,7 +86,7 @@ func TestHost(t *testing.T) {
 // TestHostPutsBack ends runs in every way there is.
 func TestHostPutsBack(t *testing.T) {
 	need(t)
-	hostRig{name: "stock", queues: 1}.guest(t).Run(t, "^TestInsideHost(Ends|Repeated|Unplugged)$")
+	hostRig{name: "stock", queues: 1}.guest(t).Run(t, "^TestInsideHost(Ends|Repeated|Receiver|Unplugged)$")
 }
 
 // hostModes are the modes that are measured on real ports.
@@ -264,6 +264,52 @@ func noJournal(t *testing.T) {
 	files, err := filepath.Glob("/var/lib/bondrepro/*.json")
 	if err != nil || len(files) > 0 {
 		t.Errorf("journals are left: %v %v", files, err)
+	}
+}
+
+// TestInsideHostReceiver: what a receiver at the far end has counted becomes the last hop of the ledger.
+func TestInsideHostReceiver(t *testing.T) {
+	inside(t, "TestHostPutsBack")
+	if err := os.MkdirAll("/var/run", 0o755); err != nil { // ip-netns(8) keeps names there
+		t.Fatal(err)
+	}
+	ip(t, "netns add far", "link add v0 type veth peer name w0 netns far", "link add v1 type veth peer name w1 netns far")
+	for _, line := range []string{"link set v0 up", "link set v1 up", "-n far link set w0 mtu 9000 up", "-n far link set w1 mtu 9000 up", "-n far link set lo up"} {
+		ip(t, line)
+	}
+	defer ip(t, "netns del far")
+	settled(t)
+	const file = "/tmp/received.json"
+	receiver, err := osrun.Start(context.Background(), osrun.Cmd{
+		Path: "/bin/ip", Args: []string{"netns", "exec", "far", "/bin/bondrepro", "receive", "bond-multicast-tx", "--interface", "w0", "--interface", "w1", "-o", file},
+		Env: []string{"PATH=/bin", "HOME=/tmp"}, Timeout: patience,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !eventually(func() bool { _, err := os.Stat(file); return err == nil }) {
+		t.Fatalf("the receiver writes no file: %v", receiver.Kill())
+	}
+	args := append([]string{"run", "bond-multicast-tx", "--testbed", "host", "--slaves", "v0,v1", "--allow-virtual", "--receiver", file, "-o", "/tmp/merged.json"},
+		set("traffic.duration=500ms", "traffic.rate=2kpps", "guards.line_full=false")...)
+	code, output := inGuest(t, nil, args...)
+	if err := syscall.Kill(receiver.Pid(), syscall.SIGINT); err != nil {
+		t.Error(err)
+	}
+	if got := exitOf(receiver.Wait()); got != 0 {
+		t.Errorf("the receiver ended with %d", got)
+	}
+	data, err := os.ReadFile("/tmp/merged.json")
+	if err != nil {
+		t.Fatalf("exit code %d (%v):\n%s", code, err, output)
+	}
+	r := load(t, data)
+	for _, run := range r.Arms[0].Runs {
+		hops := run.Judgement.Ledger.Hops
+		last := hops[len(hops)-1]
+		if last.Name != "slaves to receiver" || last.LeftSum < 500 || last.Remainder != 0 {
+			t.Errorf("the last hop is %+v\n%s", last, output)
+		}
 	}
 }
 
