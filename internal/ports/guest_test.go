@@ -72,6 +72,9 @@ func TestRealPorts(t *testing.T) {
 	if f := look(t, "eth3"); !f.DefaultRoute || f.DefaultBy != "bond0.5" || f.Master != "bond0" || f.Uppers != nil {
 		t.Errorf("%+v", f)
 	}
+	if f := look(t, "bond0"); f.Driver != "bonding" || f.Firmware != "" {
+		t.Errorf("a bond has no firmware: %+v", f)
+	}
 	if got, err := ports.Slaves("bond0"); err != nil || !slices.Equal(got, []string{"eth2", "eth3"}) {
 		t.Errorf("the slaves of bond0: %v, %v", got, err)
 	}

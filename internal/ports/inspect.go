@@ -52,6 +52,9 @@ func ask(f *Facts) error {
 	if d, err := e.DriverInfo(f.Name); err == nil {
 		f.Driver, f.Firmware, f.Bus = d.Driver, told(d.FwVersion), told(d.BusInfo)
 	}
+	if f.Kind == "bond" { // its ABI's version (bond_ethtool_get_drvinfo, drivers/net/bonding/bond_main.c)
+		f.Firmware = ""
+	}
 	if r, err := e.GetRing(f.Name); err == nil {
 		f.Rings = &result.PortRings{RX: int(r.RxPending), TX: int(r.TxPending), RXMax: int(r.RxMaxPending), TXMax: int(r.TxMaxPending)}
 	}

@@ -35,7 +35,7 @@ var refusals = []refusal{
 	{code: "half_duplex", why: halfDuplex},
 	{code: "slower", why: slower},
 	{code: "faster", why: faster},
-	{code: "mtu", why: mtu},
+	{code: "mtu", why: mtu, said: true},
 	{code: "queues", why: queues},
 }
 

@@ -119,6 +119,7 @@ func TestNotRefused(t *testing.T) {
 		"a bond in use tells no speed":                 func(f *Facts, a *Ask) { aBond0(f, a); f.SpeedMbit = 0 },
 		"a virtual port's speed is no line's":          func(f *Facts, a *Ask) { f.Virtual, a.AllowVirtual, a.LineRate = true, true, 1e9 },
 		"a driver that names no largest MTU":           func(f *Facts, a *Ask) { f.MaxMTU, a.MTU = 0, 65000 },
+		"a slave has the MTU of the bond in use":       func(f *Facts, a *Ask) { inBond0(f, a); f.MTU, a.FrameBytes = 1500, 4042 },
 		"one queue is as many as there are":            func(_ *Facts, a *Ask) { a.Queues = 1 },
 	} {
 		f, a := tenGig(), Ask{}
