@@ -291,7 +291,7 @@ func TestInsideHostReceiver(t *testing.T) {
 		t.Fatalf("the receiver writes no file: %v", receiver.Kill())
 	}
 	args := append([]string{"run", "bond-multicast-tx", "--testbed", "host", "--slaves", "v0,v1", "--allow-virtual", "--receiver", file, "-o", "/tmp/merged.json"},
-		set("traffic.duration=500ms", "traffic.rate=2kpps", "guards.line_full=false")...)
+		set("traffic.duration=500ms", "traffic.warmup=100ms", "traffic.rate=2kpps", "guards.line_full=false")...)
 	code, output := inGuest(t, nil, args...)
 	if err := syscall.Kill(receiver.Pid(), syscall.SIGINT); err != nil {
 		t.Error(err)

@@ -3,12 +3,10 @@ package ifstate
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 
 	"bondrepro/internal/qdisctree"
 
-	"github.com/safchain/ethtool"
 	"golang.org/x/sys/unix"
 )
 
@@ -65,10 +63,10 @@ func capture(all []link, indices, named []int, as map[int]string) (State, error)
 		return State{}, err
 	}
 	c := collector{all: all, named: named, as: as}
-	if c.tool, err = ethtool.NewEthtool(); err != nil {
-		return State{}, failed("open", "ethtool", err)
+	if c.tool, err = openEthtool(); err != nil {
+		return State{}, err
 	}
-	defer c.tool.Close()
+	defer c.tool.close()
 	state := State{BootID: boot, Taken: now}
 	slices.Sort(indices)
 	for _, index := range indices {
@@ -93,7 +91,7 @@ type collector struct {
 	all   []link
 	named []int
 	as    map[int]string
-	tool  *ethtool.Ethtool
+	tool  ethtool
 }
 
 // name is an interface's name in what is written.
@@ -136,10 +134,10 @@ func (c collector) one(l link) (Interface, error) {
 			}
 		}
 	}
-	if i.Features, err = features(c.tool, l.name); err != nil {
+	if i.Features, err = c.tool.features(l.name); err != nil {
 		return i, err
 	}
-	i.Channels = channels(c.tool, l.name)
+	i.Channels = c.tool.channels(l.name)
 	if i.Sysctls, err = sysctls(l.name); err != nil {
 		return i, err
 	}
@@ -153,15 +151,7 @@ func (c collector) permanentMAC(l link) string {
 	if l.permanentMAC != "" {
 		return l.permanentMAC
 	}
-	asked, err := c.tool.PermAddr(l.name)
-	if err != nil || asked == "" {
-		return ""
-	}
-	mac, err := net.ParseMAC(asked)
-	if err != nil {
-		return ""
-	}
-	return mac.String()
+	return c.tool.permanentMAC(l.name)
 }
 
 // messages reads what is listed for all interfaces at once.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -141,24 +140,18 @@ func (r *restorer) upOrDown(i *Interface, l link) error {
 
 // offload puts back features and channels.
 func (r *restorer) offload(i *Interface, l link) error {
-	tool, err := ethtool.NewEthtool()
+	tool, err := openEthtool()
 	if err != nil {
-		return failed("open", "ethtool", err)
+		return err
 	}
-	defer tool.Close()
-	if now := channels(tool, l.name); i.Channels != nil && now != nil && *now != *i.Channels {
+	defer tool.close()
+	if now := tool.channels(l.name); i.Channels != nil && now != nil && *now != *i.Channels {
 		command := fmt.Sprintf("ethtool -L %s rx %d tx %d other %d combined %d", l.name, i.Channels.Rx, i.Channels.Tx, i.Channels.Other, i.Channels.Combined)
 		r.do(fault{i.Name, "channels", ""}, command, func() error {
-			all, err := tool.GetChannels(l.name)
-			if err != nil {
-				return err
-			}
-			all.RxCount, all.TxCount, all.OtherCount, all.CombinedCount = i.Channels.Rx, i.Channels.Tx, i.Channels.Other, i.Channels.Combined
-			_, err = tool.SetChannels(l.name, all)
-			return err
+			return tool.setChannels(l.name, *i.Channels)
 		})
 	}
-	now, err := features(tool, l.name)
+	now, err := tool.features(l.name)
 	if err != nil {
 		return nil // it went: the next phase sees that
 	}
@@ -169,7 +162,7 @@ func (r *restorer) offload(i *Interface, l link) error {
 		}
 		command := fmt.Sprintf("ethtool -K %s %s %s", l.name, name, map[bool]string{true: "on", false: "off"}[want.Requested])
 		r.do(fault{i.Name, "feature " + name, ""}, command, func() error {
-			return tool.Change(l.name, map[string]bool{name: want.Requested})
+			return tool.setFeature(l.name, name, want.Requested)
 		})
 	}
 	return nil
