@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"testing"
 	"time"
 
 	"bondrepro/bondctl"
-	"bondrepro/internal/initramfs"
 	"bondrepro/internal/vmtest"
 	"bondrepro/qdiscstat/counters"
 
@@ -24,20 +22,9 @@ func TestInGuest(t *testing.T) {
 	if vmtest.Inside() {
 		t.Skip("is outside")
 	}
-	var files []initramfs.Entry
-	for _, name := range []string{"ip", "tc"} { // of this machine, to compare with
-		more, err := vmtest.Program(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range more {
-			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
-				files = append(files, f)
-			}
-		}
-	}
 	vmtest.Guest{
-		Modules: []string{"bonding", "sch_ingress", "cls_matchall", "act_gact", "sch_netem"}, NICs: 2, Files: files,
+		Modules: []string{"bonding", "sch_ingress", "cls_matchall", "act_gact", "sch_netem"}, NICs: 2,
+		Files: vmtest.Programs(t, "ip", "tc"), // of this machine, to compare with
 	}.Run(t, "^TestBond")
 }
 

@@ -1,22 +1,16 @@
 package bondctl_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"bondrepro/bondctl"
 	"bondrepro/internal/ifstate/statetest"
-	"bondrepro/internal/initramfs"
-	"bondrepro/internal/osrun"
 	"bondrepro/internal/vmtest"
 )
 
@@ -26,34 +20,16 @@ func TestRestoreInGuest(t *testing.T) {
 		t.Skip("is outside")
 	}
 	vmtest.Guest{
-		Modules: []string{"bonding", "sch_htb", "8021q"}, NICs: 4, Files: programs(t, statetest.Tools...), Patience: statetest.Patience,
+		Modules: []string{"bonding", "sch_htb", "8021q"}, NICs: 4, Files: vmtest.Programs(t, statetest.Tools...), Patience: statetest.Patience,
 	}.Run(t, "^TestRestore(Fresh|Addressed|Enslaved|Journals)$")
-}
-
-// programs are programs of this machine, with their libraries.
-func programs(t *testing.T, names ...string) (files []initramfs.Entry) {
-	t.Helper()
-	for _, name := range names {
-		more, err := vmtest.Program(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range more {
-			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
-				files = append(files, f)
-			}
-		}
-	}
-	return files
 }
 
 func TestRestoreFresh(t *testing.T)     { putBackAtEachPoint(t, "fresh") }
 func TestRestoreAddressed(t *testing.T) { putBackAtEachPoint(t, "addressed") }
 func TestRestoreEnslaved(t *testing.T)  { putBackAtEachPoint(t, "enslaved") }
 
-// The child that is killed: after how many changes, and with which ports.
+// What the child that is killed works with.
 const (
-	killAfter  = "BONDCTL_TEST_KILL_AFTER"
 	killPorts  = "BONDCTL_TEST_PORTS"
 	killFolder = "BONDCTL_TEST_FOLDER"
 )
@@ -73,7 +49,7 @@ func putBackAtEachPoint(t *testing.T, name string) {
 	points := 0
 	for ended := false; !ended; {
 		var where string
-		where, ended = killedAfter(t, dir, top.Ports, points+1)
+		where, ended = statetest.RunDying(t, "TestRestoreChild", points+1, killPorts+"="+strings.Join(top.Ports, ","), killFolder+"="+dir)
 		if !ended {
 			points++
 		}
@@ -91,44 +67,17 @@ func putBackAtEachPoint(t *testing.T, name string) {
 	t.Logf("%s: killed at %d points, each put back", name, points)
 }
 
-// killedAfter runs TestRestoreChild in a process that kills itself after so many changes. It tells the last change, and
-// whether the child ended by itself.
-func killedAfter(t *testing.T, dir string, ports []string, changes int) (where string, ended bool) {
-	t.Helper()
-	last := filepath.Join(t.TempDir(), "last")
-	_, err := osrun.Run(context.Background(), osrun.Cmd{
-		Path: "/proc/self/exe", Args: []string{"-test.run", "^TestRestoreChild$"}, Timeout: statetest.Patience,
-		Env: append(os.Environ(), killAfter+"="+strconv.Itoa(changes), killPorts+"="+strings.Join(ports, ","), killFolder+"="+dir, "BONDCTL_TEST_LAST="+last),
-	})
-	text, _ := os.ReadFile(last)
-	var failed *osrun.Error
-	switch {
-	case err == nil:
-		return "ended", true
-	case errors.As(err, &failed) && failed.Signal == syscall.SIGKILL:
-		return strings.ReplaceAll(string(text), " ", "-"), false
-	}
-	t.Fatal(err)
-	return "", false
-}
-
 // TestRestoreChild is the child: it builds a bond and takes it down.
 func TestRestoreChild(t *testing.T) {
-	left, err := strconv.Atoi(os.Getenv(killAfter))
-	if err != nil {
+	changed, child := statetest.Dying()
+	if !child {
 		t.Skip("is a child of the tests above")
 	}
 	client, err := bondctl.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	client.Changed = func(command string) {
-		if left--; left == 0 {
-			os.WriteFile(os.Getenv("BONDCTL_TEST_LAST"), []byte(command), 0o600)
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
-		}
-	}
+	client.Changed = changed
 	bond := bondctl.Bond{
 		Name: "bond9", MTU: 4000, TxQueueLen: 777, Qdisc: "pfifo_fast", Take: true,
 		Options:   options("mode", "active-backup", "miimon", "50"),

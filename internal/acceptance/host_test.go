@@ -48,31 +48,12 @@ func (r hostRig) guest(t *testing.T) vmtest.Guest {
 	for _, name := range []string{"bondrepro", "bondctl"} {
 		g.Files = append(g.Files, initramfs.Copy("/bin/"+name, 0o755, filepath.Join(filepath.Dir(binary), name)))
 	}
-	g.Files = append(g.Files, tools(t)...)
+	g.Files = append(g.Files, vmtest.Programs(t, statetest.Tools...)...)
 	if r.mutant != "" {
 		g.Swap = map[string]string{"bonding": mutant(r.mutant)}
 		g.Env = []string{wantVerdict + "=" + string(result.Bad)}
 	}
 	return g
-}
-
-// tools are the programs with which it is seen that a machine is as it was.
-func tools(t *testing.T) (files []initramfs.Entry) {
-	t.Helper()
-	seen := map[string]bool{}
-	for _, name := range statetest.Tools {
-		more, err := vmtest.Program(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range more {
-			if !seen[f.Path] {
-				seen[f.Path] = true
-				files = append(files, f)
-			}
-		}
-	}
-	return files
 }
 
 // TestHost measures real ports in each mode.

@@ -1,13 +1,10 @@
 package qdisctree_test
 
 import (
-	"context"
-	"slices"
 	"testing"
 	"time"
 
 	"bondrepro/internal/ifstate/statetest"
-	"bondrepro/internal/initramfs"
 	"bondrepro/internal/vmtest"
 )
 
@@ -18,18 +15,7 @@ func TestInGuest(t *testing.T) {
 	if vmtest.Inside() {
 		t.Skip("is outside")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var files []initramfs.Entry
-	for _, name := range []string{"ip", "tc"} {
-		more, err := vmtest.Program(ctx, name)
-		must(t, err)
-		for _, f := range more {
-			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
-				files = append(files, f)
-			}
-		}
-	}
+	files := vmtest.Programs(t, "ip", "tc")
 	for name, queues := range map[string]int{"one queue": 1, "four queues": 4} {
 		pattern := map[int]string{1: "^TestPort(PutBack|Commands|Refused)$", 4: "^TestPort(Killed|Refused)$"}[queues]
 		if statetest.Stride(2) == 1 {

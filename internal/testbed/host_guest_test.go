@@ -1,23 +1,16 @@
 package testbed
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"bondrepro/bondctl"
 	"bondrepro/internal/ifstate/statetest"
-	"bondrepro/internal/initramfs"
 	"bondrepro/internal/measure"
-	"bondrepro/internal/osrun"
 	"bondrepro/internal/vmtest"
 	"bondrepro/scenarios"
 )
@@ -27,21 +20,9 @@ func TestHostInGuest(t *testing.T) {
 	if vmtest.Inside() {
 		t.Skip("is outside")
 	}
-	var files []initramfs.Entry
-	for _, name := range statetest.Tools {
-		more, err := vmtest.Program(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range more {
-			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
-				files = append(files, f)
-			}
-		}
-	}
 	vmtest.Guest{
 		Modules: []string{"bonding", "sch_htb", "sch_tbf", "sch_ingress", "cls_matchall", "act_gact", "sch_netem", "veth", "8021q"},
-		NICs:    4, Files: files, LinkSpeed: 1000, LineRate: 1e9, Patience: statetest.Patience, Env: statetest.Env(),
+		NICs:    4, Files: vmtest.Programs(t, statetest.Tools...), LinkSpeed: 1000, LineRate: 1e9, Patience: statetest.Patience, Env: statetest.Env(),
 	}.Run(t, "^TestHostKilled")
 }
 
@@ -49,12 +30,11 @@ func TestHostKilledFresh(t *testing.T)     { killAtPoints(t, "fresh", "", 6) }
 func TestHostKilledAddressed(t *testing.T) { killAtPoints(t, "addressed", "", 6) }
 func TestHostKilledExisting(t *testing.T)  { killAtPoints(t, "enslaved", "bondA", 1) }
 
-// The child that is killed: after how many changes, and on what.
+// What the child that is killed works with.
 const (
-	hostKillAfter = "BONDREPRO_TEST_KILL_AFTER"
-	hostPorts     = "BONDREPRO_TEST_PORTS"
-	hostExisting  = "BONDREPRO_TEST_BOND"
-	hostFolder    = "BONDREPRO_TEST_FOLDER"
+	hostPorts    = "BONDREPRO_TEST_PORTS"
+	hostExisting = "BONDREPRO_TEST_BOND"
+	hostFolder   = "BONDREPRO_TEST_FOLDER"
 )
 
 // killAtPoints measures on a topology's ports, or on its bond, and puts them back, killed by SIGKILL after every so many
@@ -79,7 +59,7 @@ func killAtPoints(t *testing.T, name, bond string, stride int) {
 	points, n := 0, 1
 	for ended := false; !ended; n += statetest.Stride(stride) {
 		var where string
-		if where, ended = hostKilledAfter(t, dir, top.Ports, bond, n); !ended {
+		if where, ended = statetest.RunDying(t, "TestHostChild", n, hostPorts+"="+strings.Join(top.Ports, ","), hostExisting+"="+bond, hostFolder+"="+dir); !ended {
 			points++
 		}
 		if _, err := client.RestoreAll(t.Context(), filepath.Join(dir, "journals"), "test", nil, false); err != nil {
@@ -93,30 +73,10 @@ func killAtPoints(t *testing.T, name, bond string, stride int) {
 	t.Logf("%s: killed at %d points, each put back", name, points)
 }
 
-// hostKilledAfter runs TestHostChild in a process that kills itself after so many changes. It tells the last change, and
-// whether the child ended by itself.
-func hostKilledAfter(t *testing.T, dir string, ports []string, bond string, changes int) (where string, ended bool) {
-	t.Helper()
-	_, err := osrun.Run(context.Background(), osrun.Cmd{
-		Path: "/proc/self/exe", Args: []string{"-test.run", "^TestHostChild$"}, Timeout: 3 * time.Minute,
-		Env: append(os.Environ(), hostKillAfter+"="+strconv.Itoa(changes), hostPorts+"="+strings.Join(ports, ","), hostExisting+"="+bond, hostFolder+"="+dir),
-	})
-	text, _ := os.ReadFile(filepath.Join(dir, "last"))
-	var failed *osrun.Error
-	switch {
-	case err == nil:
-		return "ended", true
-	case errors.As(err, &failed) && failed.Signal == syscall.SIGKILL:
-		return strings.ReplaceAll(string(text), " ", "-"), false
-	}
-	t.Fatal(err)
-	return "", false
-}
-
 // TestHostChild is the child: it opens the host testbed, probes, measures and closes.
 func TestHostChild(t *testing.T) {
-	left, err := strconv.Atoi(os.Getenv(hostKillAfter))
-	if err != nil {
+	changed, child := statetest.Dying()
+	if !child {
 		t.Skip("is a child of the tests above")
 	}
 	dir := os.Getenv(hostFolder)
@@ -125,13 +85,7 @@ func TestHostChild(t *testing.T) {
 	sc.Traffic.Duration, sc.Traffic.Warmup = scenarios.Duration(50*time.Millisecond), scenarios.Duration(10*time.Millisecond)
 	o := Options{Progress: silent, Host: HostOptions{
 		Bond: os.Getenv(hostExisting), TakeAddresses: true, Scenario: sc, Command: "child", Journals: filepath.Join(dir, "journals"),
-		Changed: func(command string) {
-			if left--; left == 0 {
-				os.WriteFile(filepath.Join(dir, "last"), []byte(command), 0o600)
-				syscall.Kill(os.Getpid(), syscall.SIGKILL)
-				select {}
-			}
-		},
+		Changed: changed,
 	}}
 	if o.Host.Bond == "" {
 		o.Host.Slaves = strings.Split(os.Getenv(hostPorts), ",")

@@ -174,6 +174,23 @@ func Program(ctx context.Context, name string) ([]initramfs.Entry, error) {
 	return files, nil
 }
 
+// Programs gives the files of several programs, each file once.
+func Programs(t *testing.T, names ...string) (files []initramfs.Entry) {
+	t.Helper()
+	for _, name := range names {
+		more, err := Program(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range more {
+			if !slices.ContainsFunc(files, func(e initramfs.Entry) bool { return e.Path == f.Path }) {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
 // lookPath finds a program also where only root's $PATH looks.
 func lookPath(name string) (string, error) {
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/sbin") {
