@@ -120,9 +120,17 @@ func (c *Client) Up(ctx context.Context, spec Spec) (*State, error) {
 	}
 	state, err := c.up(ctx, spec)
 	if err != nil {
-		return nil, errors.Join(err, c.Down(spec.Name))
+		return nil, errors.Join(err, c.downOurs(spec))
 	}
 	return state, nil
+}
+
+// downOurs takes down what Up has built of a bond, and nothing that somebody else made of that name meanwhile.
+func (c *Client) downOurs(spec Spec) error {
+	if link, err := c.nl.LinkByName(spec.Name); err == nil && spec.Ifindex != 0 && link.Attrs().Index != spec.Ifindex {
+		return nil
+	}
+	return c.Down(spec.Name)
 }
 
 func (c *Client) up(ctx context.Context, spec Spec) (*State, error) {

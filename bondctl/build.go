@@ -16,10 +16,16 @@ import (
 // restoreLimit is how long putting back may take: a real link takes seconds to come up.
 const restoreLimit = 2 * time.Minute
 
-// RestoreError says what could not be put back, item by item.
-type RestoreError struct{ Left []Leftover }
+// RestoreError says what could not be put back, item by item, or why putting back came to no end.
+type RestoreError struct {
+	Left []Leftover
+	Err  error
+}
 
 func (e *RestoreError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("not everything could be put back: %v", e.Err)
+	}
 	lines := []string{"not everything could be put back:"}
 	for _, l := range e.Left {
 		lines = append(lines, "  "+l.String())
@@ -27,21 +33,24 @@ func (e *RestoreError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Unwrap gives the cause.
+func (e *RestoreError) Unwrap() error { return e.Err }
+
 // Split parts what nobody can put back, as its interface is gone or has lost its carrier, from the rest, which is nil
 // where there is none.
 func (e *RestoreError) Split() (beyond []string, rest error) {
-	var left []Leftover
+	r := &RestoreError{Err: e.Err}
 	for _, l := range e.Left {
 		if l.beyond() {
 			beyond = append(beyond, l.String())
 		} else {
-			left = append(left, l)
+			r.Left = append(r.Left, l)
 		}
 	}
-	if len(left) > 0 {
-		rest = &RestoreError{Left: left}
+	if r.Err == nil && len(r.Left) == 0 {
+		return beyond, nil
 	}
-	return beyond, rest
+	return beyond, r
 }
 
 // Build is Ensure for interfaces that are somebody's: what they are is written down first. On error they are put back;
@@ -120,23 +129,22 @@ func (b Bond) slaveNames() []string {
 	return names
 }
 
-// PutBack restores a journal, also when ctx has ended. What can't be put back is a *RestoreError, interfaces that are gone
-// among it.
+// PutBack restores a journal, also when ctx has ended. Every error is a *RestoreError.
 func (c *Client) PutBack(ctx context.Context, journal *Journal) error {
-	if err := journal.release(); err != nil {
-		return err
-	}
 	// A second signal must not leave it half done: whoever cancels twice would.
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(deaf)
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), restoreLimit, fmt.Errorf("it was not put back within %v: bondctl restore goes on", restoreLimit))
+	if err := journal.release(); err != nil {
+		return &RestoreError{Err: err}
+	}
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), restoreLimit, fmt.Errorf("it took longer than %v: bondctl restore goes on", restoreLimit))
 	defer cancel()
 	left, err := journal.Restore(ctx, c.Changed)
-	if err == nil && len(left) > 0 {
-		err = &RestoreError{Left: left}
+	if err != nil || len(left) > 0 {
+		return &RestoreError{Left: left, Err: err}
 	}
-	return err
+	return nil
 }
 
 // Outcome is what became of a bond that was taken down.
@@ -160,14 +168,19 @@ func (c *Client) TakeDown(ctx context.Context, dir, command, name string) (outco
 	if err := journals.Finished(); err != nil {
 		return NotThere, err
 	}
-	journal, err := journals.Of(name)
+	have, err := c.Interfaces()
 	if err != nil {
 		return NotThere, err
 	}
-	if journal != nil {
+	journal, err := journals.Of(name)
+	switch {
+	case err != nil:
+		return NotThere, err
+	case journal != nil && journal.spent(have): // the bond of that name is another one
+		err = journal.Forget()
+	case journal != nil:
 		return Restored, c.PutBack(ctx, journal)
 	}
-	have, err := c.Interfaces()
 	if err != nil {
 		return NotThere, err
 	}
@@ -189,8 +202,20 @@ func (c *Client) RestoreAll(ctx context.Context, dir, command string, bonds []st
 	if err != nil {
 		return nil, err
 	}
+	have, err := c.Interfaces()
+	if err != nil {
+		return nil, err
+	}
 	var errs []error
 	for _, x := range chosen {
+		if err := context.Cause(ctx); err != nil {
+			errs = append(errs, err)
+			break
+		}
+		if there, ok := have[x.record.Bond]; ok && !forget && len(x.record.Made) > 0 && there.Index != x.Ifindex() {
+			errs = append(errs, fmt.Errorf("%s is not the bond that the journal is about: it is left alone; bondctl restore --forget %[1]s drops the journal", x.record.Bond))
+			continue
+		}
 		end := c.PutBack
 		if forget {
 			end = func(context.Context, *Journal) error { return x.Forget() }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -100,13 +101,17 @@ type Change struct {
 	Interfaces []string // those that are changed, beside a bond that is made
 }
 
-// fileName tells journals apart: a bond that is kept may be measured, too.
-func (c Change) fileName(namespace uint64) string {
-	kind := "made"
+// fileName tells journals apart: a bond that is kept may be measured, too. The first namespace has another number in
+// another kernel.
+func (c Change) fileName(namespace uint64, first bool) string {
+	kind, where := "made", strconv.FormatUint(namespace, 10)
 	if !c.Makes {
 		kind = "changed"
 	}
-	return fmt.Sprintf("%s.%d.%s.json", strings.ReplaceAll(c.Bond, ".", "_"), namespace, kind)
+	if first {
+		where = "first"
+	}
+	return fmt.Sprintf("%s.%s.%s.json", c.Bond, where, kind)
 }
 
 // IrrestorableError says that interfaces have what could not be put back exactly.
@@ -141,21 +146,62 @@ func (j *Journals) Begin(ctx context.Context, change Change) (*Journal, error) {
 		return nil, err
 	}
 	journal := &Journal{
-		file: filepath.Join(j.dir, change.fileName(namespace)),
+		file: filepath.Join(j.dir, change.fileName(namespace, first)),
 		record: record{
 			Version: journalVersion, Command: j.command, PID: os.Getpid(), Begun: time.Now().UTC().Truncate(time.Second),
 			Namespace: namespace, First: first, Bond: change.Bond, Was: was,
 		},
 	}
-	if _, err := os.Lstat(journal.file); err == nil {
-		return nil, fmt.Errorf("%s: there is a journal of this bond already: bondctl down %s gives its slaves back", journal.file, change.Bond)
+	if err := j.replaceable(journal.file, change.Bond); err != nil {
+		return nil, err
 	}
 	if change.Makes {
 		// Far from those that the kernel gives out itself.
 		const least, span = 1 << 16, 1 << 29
 		journal.record.Made = []made{{Name: change.Bond, Ifindex: least + rand.IntN(span)}}
 	}
-	return journal, journal.write()
+	if err := journal.write(); err != nil {
+		return nil, errors.Join(err, journal.Forget()) // nothing was changed
+	}
+	return journal, nil
+}
+
+// replaceable tells whether a new journal may take the place of a file: there is none, or it is spent.
+func (j *Journals) replaceable(file, bond string) error {
+	if _, err := os.Lstat(file); err != nil {
+		return nil
+	}
+	old, err := readJournal(file)
+	if err != nil {
+		return err
+	}
+	have, err := links()
+	if err != nil {
+		return err
+	}
+	if !old.spent(have) {
+		return fmt.Errorf("%s: there is a journal of this bond already: bondctl down %s gives its slaves back", file, bond)
+	}
+	return nil
+}
+
+// spent tells that a bond that was to stay does not: a reboot, or somebody, took it away, and what its slaves are now is
+// not ours to undo.
+func (j *Journal) spent(have Interfaces) bool {
+	if !j.record.Kept || len(j.record.Made) == 0 {
+		return false
+	}
+	there, ok := have[j.record.Bond]
+	return !ok || there.Index != j.Ifindex() || j.record.Was.BootID != bootID()
+}
+
+// bootID tells one boot from another (random(4)).
+func bootID() string {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // write puts the record on the disk, whole or not at all.
@@ -252,7 +298,8 @@ func (j *Journal) here() error {
 	if err != nil {
 		return err
 	}
-	if j.record.First && first || namespace == j.record.Namespace && first == j.record.First {
+	again := namespace == j.record.Namespace && !j.record.First && j.record.Was.BootID == bootID()
+	if first && (j.record.First || again) || !first && again {
 		return nil
 	}
 	return fmt.Errorf("%s is about the network namespace net:[%d], and this is net:[%d]: run bondctl restore there; if it is gone, remove the file", j.file, j.record.Namespace, namespace)

@@ -170,18 +170,26 @@ func readJournals(dir string) ([]*Journal, error) {
 	slices.Sort(names)
 	var all []*Journal
 	for _, name := range names {
-		x := &Journal{file: name}
-		text, err := os.ReadFile(name)
+		x, err := readJournal(name)
 		if err != nil {
-			return nil, fmt.Errorf("journal: %w", err)
-		}
-		if err := json.Unmarshal(text, &x.record); err != nil {
-			return nil, fmt.Errorf("journal: %s: %w: it is of no use; when the interfaces are as they should be, remove it", name, err)
-		}
-		if x.record.Version != journalVersion {
-			return nil, fmt.Errorf("journal: %s is of another version of bondctl (format %d, this one has %d): restore with that one", name, x.record.Version, journalVersion)
+			return nil, err
 		}
 		all = append(all, x)
 	}
 	return all, nil
+}
+
+func readJournal(name string) (*Journal, error) {
+	x := &Journal{file: name}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if err := json.Unmarshal(text, &x.record); err != nil {
+		return nil, fmt.Errorf("journal: %s: %w: it is of no use; when the interfaces are as they should be, remove it", name, err)
+	}
+	if x.record.Version != journalVersion {
+		return nil, fmt.Errorf("journal: %s is of another version of bondctl (format %d, this one has %d): restore with that one", name, x.record.Version, journalVersion)
+	}
+	return x, nil
 }

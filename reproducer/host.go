@@ -131,7 +131,7 @@ func (o Options) controlOf() error {
 func hostOptions(o Options) testbed.HostOptions {
 	return testbed.HostOptions{
 		Slaves: o.Host.Slaves, Bond: o.Host.Bond, TakeAddresses: o.Host.TakeAddresses, AllowVirtual: o.Host.AllowVirtual,
-		Scenario: o.Scenario, Command: o.Host.Command,
+		Control: o.Host.Control, Scenario: o.Scenario, Command: o.Host.Command,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bondrepro/bondctl"
+	"bondrepro/internal/exitcode"
 
 	"github.com/spf13/cobra"
 )
@@ -22,6 +23,12 @@ func withClient(do func(*bondctl.Client) error) (err error) {
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 	return do(client)
+}
+
+// changing does something to interfaces: a second signal does not end it half-way.
+func changing(do func(*bondctl.Client) error) error {
+	defer exitcode.Shield()()
+	return withClient(do)
 }
 
 // commandLine is what other commands are told of this one.

@@ -17,7 +17,7 @@ func newDown() *cobra.Command {
 		Args:        oneName,
 		Annotations: map[string]string{takesJournals: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withClient(func(client *bondctl.Client) error {
+			return changing(func(client *bondctl.Client) error {
 				outcome, err := client.TakeDown(cmd.Context(), bondctl.JournalDir, commandLine(), args[0])
 				return say(cmd, err, args[0], outcomes[outcome])
 			})

@@ -13,8 +13,8 @@ const restoreLong = `Put back what commands had changed that ended before they d
 command that changes interfaces (bondctl up, bondrepro run --testbed host) writes down what they are before it does so,
 in ` + bondctl.JournalDir + `. With the names of bonds, those are restored, also one that 'bondctl up' made to stay.
 
-It may be run again, and it may be interrupted: it looks at what there is and changes what is not as it was. What can't
-be put back is said, item by item, and kept on record.
+It may be run again, also after it was killed: it looks at what there is and changes what is not as it was. What can't
+be put back is said, item by item, and kept on record unless its interface is gone or has no carrier.
 
 Exit codes: 0 everything is as it was, 128 it is not, or usage or environment error, 130/143 interrupted, 134 a panic of
 bondctl itself.`
@@ -27,7 +27,7 @@ func newRestore() *cobra.Command {
 		Long:        restoreLong,
 		Annotations: map[string]string{takesJournals: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withClient(func(client *bondctl.Client) error {
+			return changing(func(client *bondctl.Client) error {
 				done, err := client.RestoreAll(cmd.Context(), bondctl.JournalDir, commandLine(), args, forget)
 				out := cmd.OutOrStdout()
 				if len(done) == 0 && err == nil {

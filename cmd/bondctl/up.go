@@ -82,7 +82,7 @@ func newUp() *cobra.Command {
 
 // up builds the bond or prints how.
 func up(cmd *cobra.Command, bond bondctl.Bond, dryRun bool) error {
-	return withClient(func(client *bondctl.Client) error {
+	return changing(func(client *bondctl.Client) error {
 		if dryRun {
 			return printPlan(cmd.OutOrStdout(), client, bond)
 		}

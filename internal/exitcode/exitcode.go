@@ -7,7 +7,10 @@ package exitcode
 
 import (
 	"errors"
+	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 )
 
 // The table.
@@ -22,8 +25,11 @@ const (
 )
 
 // Guard makes a Go panic end in SIGABRT (134) instead of exit code 2, which git bisect run would read as
-// "bad". Call it first in main.
-func Guard() { debug.SetTraceback("crash") }
+// "bad". A reader of standard output that goes away makes a write fail, and does not kill. Call it first in main.
+func Guard() {
+	debug.SetTraceback("crash")
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+}
 
 // Error is an error that names its exit code. The code must be one of the table.
 type Error struct {

@@ -1,11 +1,13 @@
 package exitcode_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +24,25 @@ func TestMain(m *testing.M) {
 	case "panic":
 		exitcode.Guard()
 		panic("on purpose")
+	case "shielded":
+		exitcode.Guard()
+		ctx, stop := exitcode.Signals(context.Background())
+		defer stop()
+		release := exitcode.Shield()
+		fmt.Println("ready")
+		<-ctx.Done()
+		fmt.Println("once")
+		time.Sleep(300 * time.Millisecond) // a second signal comes
+		release()
+		fmt.Println("put back")
+		os.Exit(exitcode.Of(context.Cause(ctx)))
+	case "pipe":
+		exitcode.Guard()
+		for range 100 {
+			if _, err := fmt.Println(strings.Repeat("x", 1<<16)); err != nil {
+				os.Exit(exitcode.Usage)
+			}
+		}
 	case "wait":
 		exitcode.Guard()
 		ctx, stop := exitcode.Signals(context.Background())
@@ -81,6 +102,49 @@ func TestSignals(t *testing.T) {
 		if got := cmd.ProcessState.ExitCode(); got != want {
 			t.Errorf("%v: exit code %d, want %d", signal, got, want)
 		}
+	}
+}
+
+// Whoever has something to put back is not killed by a second signal.
+func TestShield(t *testing.T) {
+	cmd := child(t, "shielded")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	var said []string
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		if lines.Text() != "put back" {
+			if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != exitcode.Terminated || !slices.Contains(said, "put back") {
+		t.Errorf("exit code %d, said %v", got, said)
+	}
+}
+
+// A reader that goes away, as head does, does not kill.
+func TestPipe(t *testing.T) {
+	cmd := child(t, "pipe")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stdout.Close()
+	cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != exitcode.Usage {
+		t.Errorf("ended with %v", cmd.ProcessState)
 	}
 }
 

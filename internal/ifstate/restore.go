@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// carrierLimit is how long links may take to come up again: copper needs some seconds to negotiate.
-	carrierLimit = 15 * time.Second
+	// carrierLimit is how long links may take to come up again: they negotiate, and a switch may look for
+	// loops.
+	carrierLimit = 45 * time.Second
 	// settleLimit is how long the rest may take that comes by itself: duplicate address detection, the bond's monitor.
 	settleLimit = 6 * time.Second
 	// linkLocalLimit is how long the kernel may take to make a link-local address on an interface that is up.
@@ -182,7 +183,7 @@ func (r *restorer) each(do func(i *Interface, l link) error) func() error {
 
 // read reads the interfaces.
 func (r *restorer) read() error {
-	if err := r.ctx.Err(); err != nil {
+	if err := context.Cause(r.ctx); err != nil {
 		return err
 	}
 	all, err := links()
@@ -290,7 +291,7 @@ func (r *restorer) leftovers() ([]Leftover, error) {
 func (r *restorer) sleep() error {
 	select {
 	case <-r.ctx.Done():
-		return r.ctx.Err()
+		return context.Cause(r.ctx)
 	case <-time.After(poll):
 		return nil
 	}

@@ -1,6 +1,7 @@
 package ifstate
 
 import (
+	"context"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,7 +39,7 @@ func (r *restorer) routes() error {
 	}
 	for r.addRoutes(present) {
 	}
-	return r.ctx.Err()
+	return context.Cause(r.ctx)
 }
 
 // addRoutes adds what is missing, and tells whether it added anything.

@@ -25,6 +25,7 @@ type HostOptions struct {
 	Bond          string   // a bond that is there, measured as it is
 	TakeAddresses bool
 	AllowVirtual  bool
+	Control       bool // netem is to be put on the bond that is there
 	// Scenario is what is measured: its line rates, MTU and queues are held against the ports'.
 	Scenario scenarios.Scenario
 	Command  string // what other commands are told meanwhile
@@ -57,6 +58,7 @@ type host struct {
 	weak     []result.Weakness
 	journals *bondctl.Journals
 	journal  *bondctl.Journal
+	release  func() // lets a second signal kill again
 	left     []string
 	progress func(string)
 }
@@ -93,7 +95,10 @@ func openHost(ctx context.Context, o Options) (_ *host, err error) {
 	if h.bond != nil {
 		change = bondctl.Change{Bond: h.bond.Name, Interfaces: []string{h.bond.Name}}
 	}
-	h.journal, err = h.journals.Begin(ctx, change)
+	h.release = exitcode.Shield()
+	if h.journal, err = h.journals.Begin(ctx, change); err != nil {
+		h.release()
+	}
 	return h, usageOf(err)
 }
 
@@ -325,21 +330,27 @@ func (h *host) Left() []string { return h.left }
 
 // Close puts everything back. What could not be is an error, item by item; interfaces that are gone, or lost their carrier, are told by Left.
 func (h *host) Close() error {
+	defer h.release()
+	h.progress("putting the interfaces back as they were")
+	err := h.putBack()
+	if err != nil {
+		err = &exitcode.Error{Code: exitcode.Usage, Err: &NotRestoredError{Err: err}}
+	}
+	return errors.Join(err, h.journals.Close())
+}
+
+func (h *host) putBack() error {
 	client, err := bondctl.Open()
 	if err != nil {
-		return errors.Join(err, h.journals.Close())
+		return err
 	}
 	client.Changed = h.options.Changed
-	h.progress("putting the interfaces back as they were")
 	err = client.PutBack(context.Background(), h.journal)
 	var left *bondctl.RestoreError
 	if errors.As(err, &left) {
 		h.left, err = left.Split()
 	}
-	if err != nil {
-		err = &exitcode.Error{Code: exitcode.Usage, Err: &NotRestoredError{Err: err}}
-	}
-	return errors.Join(err, client.Close(), h.journals.Close())
+	return errors.Join(err, client.Close())
 }
 
 // NotRestoredError says what of this machine could not be put back.

@@ -51,6 +51,9 @@ func (h *host) asItIs() (reasons []string) {
 			reasons = append(reasons, fmt.Sprintf("%s is measured as it is, and %s would change it: leave that out", name, x.field))
 		}
 	}
+	if h.options.Control && h.Lacks(netem.Name) {
+		reasons = append(reasons, "this kernel has no netem, which is the one control that leaves "+name+" as it is: leave --control out")
+	}
 	if len(h.facts) == 0 {
 		reasons = append(reasons, name+" has no slaves: nothing can be sent over it")
 	}
@@ -71,6 +74,8 @@ func (h *host) probeLikeness(ctx context.Context, job measure.Job) (probe measur
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
 	job.Slaves = place.Slaves()
+	job.Scenario.Topology.Slaves = scenarios.Default().Topology.Slaves // neither queues nor qdiscs make a difference
+	job.Scenario.Topology.Slaves.Count = len(job.Slaves)
 	// How a packet is made depends on whether the bond can send from several pieces (__ip_append_data, net/ipv4/ip_output.c).
 	job.Scenario.Offload = map[string]string{"sg": onOff(h.bond.Offloads["tx-scatter-gather"])}
 	probe, err = place.Probe(ctx, job)
