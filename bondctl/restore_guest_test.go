@@ -20,13 +20,13 @@ func TestRestoreInGuest(t *testing.T) {
 		t.Skip("is outside")
 	}
 	vmtest.Guest{
-		Modules: []string{"bonding", "sch_htb", "8021q"}, NICs: 4, Files: vmtest.Programs(t, statetest.Tools...), Patience: statetest.Patience,
+		Modules: []string{"bonding", "sch_htb", "8021q"}, NICs: 4, Files: vmtest.Programs(t, statetest.Tools...), Patience: statetest.Patience, Env: statetest.Env(),
 	}.Run(t, "^TestRestore(Fresh|Addressed|Enslaved|Journals)$")
 }
 
-func TestRestoreFresh(t *testing.T)     { putBackAtEachPoint(t, "fresh") }
-func TestRestoreAddressed(t *testing.T) { putBackAtEachPoint(t, "addressed") }
-func TestRestoreEnslaved(t *testing.T)  { putBackAtEachPoint(t, "enslaved") }
+func TestRestoreFresh(t *testing.T)     { putBackAtPoints(t, "fresh", 1) }
+func TestRestoreAddressed(t *testing.T) { putBackAtPoints(t, "addressed", 4) }
+func TestRestoreEnslaved(t *testing.T)  { putBackAtPoints(t, "enslaved", 3) }
 
 // What the child that is killed works with.
 const (
@@ -34,9 +34,9 @@ const (
 	killFolder = "BONDCTL_TEST_FOLDER"
 )
 
-// putBackAtEachPoint builds a bond of a topology's ports and takes it down again, killed by SIGKILL after each change in
-// turn. What is left must be put back by RestoreAll.
-func putBackAtEachPoint(t *testing.T, name string) {
+// putBackAtPoints builds a bond of a topology's ports and takes it down again, killed by SIGKILL after every so many
+// changes; make test-points stops at each. What is left must be put back by RestoreAll.
+func putBackAtPoints(t *testing.T, name string, stride int) {
 	onlyInGuest(t)
 	top := statetest.Set(t, name)
 	before := statetest.Record(t)
@@ -46,20 +46,20 @@ func putBackAtEachPoint(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	points := 0
-	for ended := false; !ended; {
+	points, n := 0, 1
+	for ended := false; !ended; n += statetest.Stride(stride) {
 		var where string
-		where, ended = statetest.RunDying(t, "TestRestoreChild", points+1, killPorts+"="+strings.Join(top.Ports, ","), killFolder+"="+dir)
+		where, ended = statetest.RunDying(t, "TestRestoreChild", n, killPorts+"="+strings.Join(top.Ports, ","), killFolder+"="+dir)
 		if !ended {
 			points++
 		}
 		if _, err := client.RestoreAll(t.Context(), dir, "test", nil, false); err != nil {
-			t.Errorf("killed after %d changes (%s): %v", points, where, err)
+			t.Errorf("killed after %d changes (%s): %v", n, where, err)
 		}
 		if files, _ := filepath.Glob(dir + "/*.json"); len(files) > 0 {
-			t.Errorf("killed after %d changes (%s): journals are left: %v", points, where, files)
+			t.Errorf("killed after %d changes (%s): journals are left: %v", n, where, files)
 		}
-		t.Run(fmt.Sprintf("%d %s", points, where), func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
+		t.Run(fmt.Sprintf("%d %s", n, where), func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
 		if t.Failed() {
 			return
 		}
