@@ -120,7 +120,7 @@ func TestInsideHostModes(t *testing.T) {
 	for _, m := range hostModes {
 		t.Run(m.name, func(t *testing.T) {
 			began := time.Now()
-			code, output := inGuest(t, nil, onPorts(file, append(m.set, "traffic.duration=1s")...)...)
+			code, output := inGuest(t, nil, onPorts(file, append(m.set, "traffic.duration=1500ms", "traffic.warmup=100ms")...)...)
 			t.Logf("%.1f s", time.Since(began).Seconds())
 			checkHost(t, file, code, output, want, m.bad)
 		})
@@ -165,7 +165,7 @@ func measureExisting(t *testing.T, file string, want result.Verdict) {
 	time.Sleep(time.Second) // what a new bond says to its neighbours
 	settled(t)
 	before := record(t)
-	args := append([]string{"run", "bond-multicast-tx", "--testbed", "host", "--bond", "bond7", "-o", file}, set("traffic.duration=1s")...)
+	args := append([]string{"run", "bond-multicast-tx", "--testbed", "host", "--bond", "bond7", "-o", file}, set("traffic.duration=1500ms", "traffic.warmup=100ms")...)
 	if code, output := inGuest(t, nil, args...); code != 128 || !strings.Contains(output, "--yes") {
 		t.Errorf("without --yes: exit code %d:\n%s", code, output)
 	}
