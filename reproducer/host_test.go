@@ -1,10 +1,15 @@
 package reproducer
 
 import (
+	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
+	"bondrepro/internal/exitcode"
+	"bondrepro/internal/testbed"
+	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
 
@@ -84,6 +89,49 @@ func TestOnPorts(t *testing.T) {
 			}
 		case err != nil || o.Scenario.Topology.Slaves.Count != c.count || o.NoControl != c.none:
 			t.Errorf("%s: %d slaves, no control %v, %v", c.name, o.Scenario.Topology.Slaves.Count, o.NoControl, err)
+		}
+	}
+}
+
+// ports are a place of real ports that play recordings back.
+type ports struct {
+	place
+	left   []string
+	failed error
+}
+
+var _ testbed.Real = (*ports)(nil)
+
+func (p *ports) Fit(sc scenarios.Scenario) scenarios.Scenario { return sc }
+func (p *ports) LineRates() ([]float64, string)               { return []float64{152e6, 152e6}, "of the links" }
+func (p *ports) Left() []string                               { return p.left }
+func (p *ports) Close() error                                 { return errors.Join(p.place.Close(), p.failed) }
+
+// A machine that could not be put back is exit code 128 beside its verdict; a port that is gone is only told.
+func TestRunOnPortsThatAreNotPutBack(t *testing.T) {
+	saved := maps.Clone(beds)
+	t.Cleanup(func() { beds = saved })
+	notBack := &exitcode.Error{Code: exitcode.Usage, Err: &testbed.NotRestoredError{Err: errors.New("eth1: mtu: it was 1500 and is 9000")}}
+	for _, c := range []struct {
+		name   string
+		left   []string
+		failed error
+	}{{"all is back", nil, nil}, {"a port is gone", []string{"eth1 is gone"}, nil}, {"an MTU is not back", nil, notBack}} {
+		stock, control := answer{rec: recording(t, "stock", "test")}, answer{rec: recording(t, "stock", "control")}
+		bed := &ports{place: place{answers: []answer{stock, stock, control}}, left: c.left, failed: c.failed}
+		beds = map[string]func(context.Context, testbed.Options) (testbed.Testbed, error){
+			testbedHost: func(context.Context, testbed.Options) (testbed.Testbed, error) { return bed, nil },
+		}
+		r, err := Run(t.Context(), Options{
+			Scenario: recorded(t, "stock").Config.Scenario, Testbed: testbedHost, Host: HostOptions{Slaves: []string{"eth0", "eth1"}},
+		})
+		var left *NotRestoredError
+		if r.Judgement.Verdict != result.Good || bed.closed != 1 || errors.As(err, &left) != (c.failed != nil) || c.failed != nil && exitcode.Of(err) != exitcode.Usage {
+			t.Errorf("%s: %s, closed %d times, %v", c.name, r.Judgement.Verdict, bed.closed, err)
+		}
+		told := len(r.Warnings) > 0 && strings.Contains(r.Warnings[len(r.Warnings)-1].Text, "eth1 is gone")
+		if told != (len(c.left) > 0) || r.Config.LineRateWhy != "of the links" {
+			t.Errorf("%s: warnings %v, line rate %s", c.name, r.Warnings, r.Config.LineRateWhy)
 		}
 	}
 }

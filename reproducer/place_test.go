@@ -110,6 +110,7 @@ func TestAutoFallsBackToAGuest(t *testing.T) {
 	saved := maps.Clone(beds)
 	t.Cleanup(func() { beds = saved })
 	closed := false
+	guest := &place{}
 	var kernel string
 	beds = map[string]func(context.Context, testbed.Options) (testbed.Testbed, error){
 		testbedNetns: func(context.Context, testbed.Options) (testbed.Testbed, error) {
@@ -117,7 +118,7 @@ func TestAutoFallsBackToAGuest(t *testing.T) {
 		},
 		testbedVM: func(_ context.Context, o testbed.Options) (testbed.Testbed, error) {
 			kernel = o.Kernel
-			return &place{}, nil
+			return guest, nil
 		},
 	}
 	s := &Session{options: Options{Scenario: scenarios.Default(), Progress: func(string) {}}}
@@ -127,6 +128,11 @@ func TestAutoFallsBackToAGuest(t *testing.T) {
 	if !closed || s.config.Testbed != testbedVM || kernel != DefaultKernel || s.known.Truesize == 0 || s.config.TestbedWhy !=
 		"auto: the running kernel can't measure this (SO_SNDBUFFORCE: operation not permitted), so a guest is booted" {
 		t.Errorf("closed %v, testbed %s (%s), kernel %q", closed, s.config.Testbed, s.config.TestbedWhy, kernel)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil || guest.closed != 1 {
+			t.Errorf("the guest was closed %d times, want once (%v)", guest.closed, err)
+		}
 	}
 
 	s = &Session{options: Options{Scenario: scenarios.Default(), Testbed: testbedNetns, Progress: func(string) {}}}

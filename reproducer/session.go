@@ -105,6 +105,7 @@ func (s *Session) open(ctx context.Context, bed, why string) (err error) {
 	if s.place, err = beds[bed](ctx, bedOptions(s.options)); err != nil {
 		return fromPlace(err)
 	}
+	s.closed = false // what was closed was another place
 	s.config.Scenario = s.fit(s.config.Scenario)
 	return s.probe(ctx)
 }

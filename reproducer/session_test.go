@@ -55,6 +55,7 @@ type place struct {
 	jobs    []measure.Job
 	lacks   []string
 	says    []string
+	closed  int
 }
 
 var _ testbed.Testbed = (*place)(nil)
@@ -65,7 +66,7 @@ func (p *place) Slaves() []string         { return []string{"52:54:00:b0:4d:01",
 func (p *place) Partner() []string        { return nil }
 func (p *place) Lacks(module string) bool { return slices.Contains(p.lacks, module) }
 func (p *place) Complaints() []string     { return p.says }
-func (p *place) Close() error             { return nil }
+func (p *place) Close() error             { p.closed++; return nil }
 
 func (p *place) Probe(context.Context, measure.Job) (measure.Probe, error) {
 	return measure.Probe{Truesize: 8448, Slaves: []result.SlaveState{{Ring: 256}, {Ring: 256}}}, nil
