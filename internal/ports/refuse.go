@@ -131,15 +131,12 @@ func master(f Facts, _ Ask) (text, remedy string) {
 	return fmt.Sprintf("%s has a master, %s", f.Name, f.Master), fmt.Sprintf("take it out: ip link set %s nomaster; or, if that is a bond, --bond %s measures it as it is", f.Name, f.Master)
 }
 
+// uppers of a bond that is used as it is stay up: their users share the lines with the load, as its own do.
 func uppers(f Facts, a Ask) (text, remedy string) {
-	if len(f.Uppers) == 0 {
+	if len(f.Uppers) == 0 || a.Bond {
 		return "", ""
 	}
-	harm := "they would go down with it"
-	if a.Bond {
-		harm = "what uses them would share the lines with the load"
-	}
-	return fmt.Sprintf("%s has other devices on it (%s): %s", f.Name, strings.Join(f.Uppers, ", "), harm),
+	return fmt.Sprintf("%s has other devices on it (%s): they would go down with it", f.Name, strings.Join(f.Uppers, ", ")),
 		"delete them first: ip link delete " + strings.Join(f.Uppers, "; ip link delete ")
 }
 

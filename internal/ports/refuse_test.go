@@ -52,7 +52,6 @@ var refused = []struct {
 	{"master", "master", func(f *Facts, _ *Ask) { f.Master = "br0" }, func(f *Facts, _ *Ask) { f.Master = "" }, "ip link set eth1 nomaster"},
 	{"master: the bond in use", "master", func(f *Facts, _ *Ask) { f.Master = "bond0" }, func(_ *Facts, a *Ask) { a.Bond = true }, "--bond bond0"},
 	{"VLAN on it", "uppers", func(f *Facts, _ *Ask) { f.Uppers = []string{"eth1.5", "mv0"} }, func(f *Facts, _ *Ask) { f.Uppers = nil }, "ip link delete eth1.5; ip link delete mv0"},
-	{"VLAN on the bond in use", "uppers", func(f *Facts, a *Ask) { aBond0(f, a); f.Uppers = []string{"bond0.5"} }, func(f *Facts, _ *Ask) { f.Uppers = nil }, "share"},
 	{"addresses", "addresses", func(f *Facts, _ *Ask) { f.Addresses = []netip.Prefix{prefix} }, func(_ *Facts, a *Ask) { a.TakeAddresses = true }, "192.0.2.1/24"},
 	{"addresses that go", "addresses", func(f *Facts, _ *Ask) { f.Addresses = []netip.Prefix{prefix} }, func(f *Facts, _ *Ask) { f.Addresses = nil }, "--take-addresses"},
 	{"addresses of the bond in use", "addresses", func(f *Facts, a *Ask) { aBond0(f, a); f.Addresses = []netip.Prefix{prefix} }, func(_ *Facts, a *Ask) { a.TakeAddresses = true }, "they stay"},
@@ -120,6 +119,7 @@ func TestNotRefused(t *testing.T) {
 		"a virtual port's speed is no line's":          func(f *Facts, a *Ask) { f.Virtual, a.AllowVirtual, a.LineRate = true, true, 1e9 },
 		"a driver that names no largest MTU":           func(f *Facts, a *Ask) { f.MaxMTU, a.MTU = 0, 65000 },
 		"a slave has the MTU of the bond in use":       func(f *Facts, a *Ask) { inBond0(f, a); f.MTU, a.FrameBytes = 1500, 4042 },
+		"a VLAN on the bond in use":                    func(f *Facts, a *Ask) { aBond0(f, a); f.Uppers = []string{"bond0.5"} },
 		"one queue is as many as there are":            func(_ *Facts, a *Ask) { a.Queues = 1 },
 	} {
 		f, a := tenGig(), Ask{}
