@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"bondrepro/internal/ports"
@@ -131,10 +128,6 @@ func (b Bond) slaveNames() []string {
 
 // PutBack restores a journal, also when ctx has ended. Every error is a *RestoreError.
 func (c *Client) PutBack(ctx context.Context, journal *Journal) error {
-	// A second signal must not leave it half done: whoever cancels twice would.
-	deaf := make(chan os.Signal, 1)
-	signal.Notify(deaf, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(deaf)
 	if err := journal.release(); err != nil {
 		return &RestoreError{Err: err}
 	}
@@ -173,16 +166,16 @@ func (c *Client) TakeDown(ctx context.Context, dir, command, name string) (outco
 		return NotThere, err
 	}
 	journal, err := journals.Of(name)
-	switch {
-	case err != nil:
-		return NotThere, err
-	case journal != nil && journal.spent(have): // the bond of that name is another one
-		err = journal.Forget()
-	case journal != nil:
-		return Restored, c.PutBack(ctx, journal)
-	}
 	if err != nil {
 		return NotThere, err
+	}
+	if journal != nil && !journal.spent(have) {
+		return Restored, c.PutBack(ctx, journal)
+	}
+	if journal != nil { // the bond of that name is another one
+		if err := journal.Forget(); err != nil {
+			return NotThere, err
+		}
 	}
 	if _, there := have[name]; !there {
 		return NotThere, nil

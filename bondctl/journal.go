@@ -35,16 +35,11 @@ type record struct {
 	Namespace uint64 `json:"namespace"`
 	First     bool   `json:"first_namespace"`
 	// Kept tells that the bond stays on purpose after the command's end, until it is taken down.
-	Kept bool          `json:"kept,omitempty"`
-	Bond string        `json:"bond"`
-	Made []made        `json:"made,omitempty"`
-	Was  ifstate.State `json:"was"`
-}
-
-// made is an interface that the command makes.
-type made struct {
-	Name    string `json:"name"`
-	Ifindex int    `json:"ifindex"`
+	Kept bool   `json:"kept,omitempty"`
+	Bond string `json:"bond"`
+	// Made is the bond, where the command makes it.
+	Made []ifstate.Made `json:"made,omitempty"`
+	Was  ifstate.State  `json:"was"`
 }
 
 // Journal is what was written down of some interfaces before they are changed.
@@ -158,7 +153,7 @@ func (j *Journals) Begin(ctx context.Context, change Change) (*Journal, error) {
 	if change.Makes {
 		// Far from those that the kernel gives out itself.
 		const least, span = 1 << 16, 1 << 29
-		journal.record.Made = []made{{Name: change.Bond, Ifindex: least + rand.IntN(span)}}
+		journal.record.Made = []ifstate.Made{{Name: change.Bond, Ifindex: least + rand.IntN(span)}}
 	}
 	if err := journal.write(); err != nil {
 		return nil, errors.Join(err, journal.Forget()) // nothing was changed
@@ -192,16 +187,7 @@ func (j *Journal) spent(have Interfaces) bool {
 		return false
 	}
 	there, ok := have[j.record.Bond]
-	return !ok || there.Index != j.Ifindex() || j.record.Was.BootID != bootID()
-}
-
-// bootID tells one boot from another (random(4)).
-func bootID() string {
-	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
+	return !ok || there.Index != j.Ifindex() || !j.record.Was.OfThisBoot()
 }
 
 // write puts the record on the disk, whole or not at all.
@@ -265,11 +251,7 @@ func (j *Journal) Restore(ctx context.Context, changed func(command string)) ([]
 	if err := j.here(); err != nil {
 		return nil, err
 	}
-	var ours []ifstate.Made
-	for _, m := range j.record.Made {
-		ours = append(ours, ifstate.Made{Name: m.Name, Ifindex: m.Ifindex})
-	}
-	left, err := ifstate.Restore(ctx, j.record.Was, ours, changed)
+	left, err := ifstate.Restore(ctx, j.record.Was, j.record.Made, changed)
 	if err != nil {
 		return nil, err
 	}
@@ -298,8 +280,8 @@ func (j *Journal) here() error {
 	if err != nil {
 		return err
 	}
-	again := namespace == j.record.Namespace && !j.record.First && j.record.Was.BootID == bootID()
-	if first && (j.record.First || again) || !first && again {
+	again := namespace == j.record.Namespace && !j.record.First && j.record.Was.OfThisBoot()
+	if again || first && j.record.First {
 		return nil
 	}
 	return fmt.Errorf("%s is about the network namespace net:[%d], and this is net:[%d]: run bondctl restore there; if it is gone, remove the file", j.file, j.record.Namespace, namespace)

@@ -71,7 +71,7 @@ func OpenJournals(dir, command string) (*Journals, error) {
 
 const lockName = "lock"
 
-// take takes the lock, which ends with the process, whatever ends that. CheckJournals has it for an instant, too.
+// take takes the lock, which ends with the process, whatever ends that. Readers share it for an instant.
 func take(lock *os.File) (err error) {
 	for range 10 {
 		if err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
@@ -146,19 +146,45 @@ func unfinished(all []*Journal) error {
 // CheckJournals is Finished for a command that changes no interface: it waits for nobody, and is silent while another
 // command is at work, or where the journals can't be read.
 func CheckJournals(dir string) error {
-	lock, err := os.Open(filepath.Join(dir, lockName))
+	lock, err := share(dir)
 	if err != nil {
 		return nil
 	}
 	defer lock.Close()
-	if unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil {
-		return nil
-	}
 	all, err := readJournals(dir)
 	if err != nil {
 		return nil
 	}
 	return unfinished(all)
+}
+
+// Busy is a *BusyError while another command has the lock, else nil. It keeps nobody waiting.
+func Busy(dir string) error {
+	lock, err := share(dir)
+	var busy *BusyError
+	switch {
+	case errors.As(err, &busy):
+		return busy
+	case err == nil:
+		lock.Close()
+	}
+	return nil // also where nobody has made it yet, or it can't be read
+}
+
+// share takes the lock as one of several readers, where there is a lock: *BusyError while a command has it.
+func share(dir string) (*os.File, error) {
+	lock, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = holder(lock)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
 }
 
 // readJournals reads a folder's journals.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 )
 
@@ -15,7 +16,7 @@ func planSpec(spec Spec, have Interfaces) ([]Step, error) {
 			return nil, fmt.Errorf("%s: there is no bonding option %s", spec.Name, o.Name)
 		}
 	}
-	first, last := split(spec.Options)
+	first, last := split(spec.options())
 	steps := []Step{createBond{spec.Name, spec.Ifindex, first}, setLink{spec.Name, "mtu", strconv.Itoa(spec.MTU)}}
 	for i, name := range spec.Slaves {
 		there, err := free(name, have, false)
@@ -28,15 +29,20 @@ func planSpec(spec Spec, have Interfaces) ([]Step, error) {
 		}
 		steps = append(steps, enslaveSteps(spec.Name, slaveWish{Port: Port{Name: name}, take: spec.Take, txQueueLen: spec.TxQueueLen, queues: leaves, equip: spec.equipSlave(i)}, there)...)
 	}
-	if spec.Primary != "" {
-		last = append(last, Option{Name: "primary", Value: spec.Primary})
-	}
 	steps = append(steps, spec.quieten(spec.Name)...)
 	steps = append(steps, setLink{spec.Name, "up", ""})
 	for _, o := range last {
 		steps = append(steps, setOptions{spec.Name, ofBond, []Option{o}})
 	}
 	return append(steps, spec.equipBond()...), nil
+}
+
+// options are all that are asked for.
+func (s Spec) options() []Option {
+	if s.Primary == "" {
+		return s.Options
+	}
+	return append(slices.Clone(s.Options), Option{Name: "primary", Value: s.Primary})
 }
 
 // free is an interface that can be enslaved, or taken from its master to be.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"bondrepro/reproducer/result"
+
 	"github.com/safchain/ethtool"
 )
 
@@ -24,11 +26,6 @@ var featureNames = map[string][]string{
 	"rxhash": {"rx-hashing"},
 }
 
-// completionDrivers are those whose tx_packets moves when the device has sent a packet, not when the driver
-// took it (virtio_net: free_old_xmit_skbs, drivers/net/virtio_net.c), or when the peer's stack has it (veth:
-// veth_xmit, drivers/net/veth.c).
-var completionDrivers = []string{"virtio_net", "veth"}
-
 // NIC is what ethtool tells of an interface.
 type NIC struct {
 	Driver            string
@@ -47,7 +44,7 @@ func InspectNIC(name string) (NIC, error) {
 	if err != nil {
 		return NIC{}, failed("ethtool -i", name, err)
 	}
-	nic := NIC{Driver: driver, CountsCompletions: slices.Contains(completionDrivers, driver)}
+	nic := NIC{Driver: driver, CountsCompletions: result.CountsCompletions(driver)}
 	if ring, err := e.GetRing(name); err == nil {
 		nic.TxRing = int(ring.TxPending)
 	}

@@ -15,11 +15,7 @@ func (c *Client) readBack(spec Spec) (*State, error) {
 	if bond.Kind != "bond" {
 		return nil, fmt.Errorf("%s: asked for a bond, got a %s", spec.Name, bond.Kind)
 	}
-	asked := spec.Options
-	if spec.Primary != "" {
-		asked = append(asked[:len(asked):len(asked)], Option{Name: "primary", Value: spec.Primary})
-	}
-	options, err := compareOptions(spec.Name, bond.Bond, asked)
+	options, err := compareOptions(spec.Name, bond.Bond, spec.options())
 	if err != nil {
 		return nil, err
 	}
@@ -55,24 +51,24 @@ func compareVLAN(spec Spec, all Interfaces) error {
 		return nil
 	}
 	have := all[spec.egress()]
-	for _, f := range []fact{
+	return mismatch([]fact{
 		{spec.egress(), "kind", "vlan", have.Kind, true},
 		{spec.egress(), "mtu", strconv.Itoa(spec.MTU), strconv.Itoa(have.MTU), true},
 		{spec.egress(), "id", strconv.Itoa(spec.VLAN), strconv.Itoa(have.VLAN), true},
-	} {
-		if f.want != f.got {
-			return &MismatchError{Object: f.object, Option: f.what, Want: f.want, Got: f.got}
-		}
-	}
-	return nil
+	})
 }
 
 func compareSlave(spec Spec, name string, have Interface) error {
-	for _, f := range []fact{
+	return mismatch([]fact{
 		{name, "master", spec.Name, have.Master, true},
 		{name, "txqueuelen", strconv.Itoa(spec.TxQueueLen), strconv.Itoa(have.TxQueueLen), true},
 		{name, "TX queues", strconv.Itoa(spec.Queues), strconv.Itoa(have.Queues), spec.Queues != 0},
-	} {
+	})
+}
+
+// mismatch is a *MismatchError for the first fact that is not as asked, else nil.
+func mismatch(facts []fact) error {
+	for _, f := range facts {
 		if f.asked && f.want != f.got {
 			return &MismatchError{Object: f.object, Option: f.what, Want: f.want, Got: f.got}
 		}

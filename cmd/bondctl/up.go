@@ -102,18 +102,20 @@ func printPlan(w io.Writer, client *bondctl.Client, bond bondctl.Bond) error {
 		return err
 	}
 	steps, err := bondctl.Plan(bond, have)
-	if err == nil && len(steps) == 0 {
-		fmt.Fprintf(w, "# %s is as asked: there is nothing to do\n", bond.Name)
+	if err != nil {
+		return err
 	}
-	if err == nil && len(steps) > 0 {
-		for _, why := range refusals(client, bond) {
-			fmt.Fprintf(w, "# up refuses: %s\n", why)
-		}
+	if len(steps) == 0 {
+		fmt.Fprintf(w, "# %s is as asked: there is nothing to do\n", bond.Name)
+		return nil
+	}
+	for _, why := range refusals(client, bond) {
+		fmt.Fprintf(w, "# up refuses: %s\n", why)
 	}
 	for _, s := range steps {
 		fmt.Fprintln(w, bondctl.CommandLine(s))
 	}
-	return err
+	return nil
 }
 
 // refusals tell why up would not do what its plan says, as far as this user can see.

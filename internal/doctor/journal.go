@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"bondrepro/bondctl"
 	"bondrepro/internal/ports"
@@ -21,7 +19,7 @@ func look(dir string) error {
 	if err := usable(dir); err != nil {
 		return &unreadableError{dir, err}
 	}
-	if err := busy(filepath.Join(dir, "lock")); err != nil {
+	if err := bondctl.Busy(dir); err != nil {
 		return err
 	}
 	return bondctl.CheckJournals(dir)
@@ -73,22 +71,6 @@ func mayMake(parent string) error {
 // may asks the kernel what the effective user may do, as open(2) will. A file that is gone meanwhile is ENOENT.
 func may(path string, mode uint32) error {
 	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS)
-}
-
-// busy is a *bondctl.BusyError while another command has the lock. It is tried as readers do, who keep nobody waiting.
-func busy(lock string) error {
-	f, err := os.Open(lock)
-	if err != nil {
-		return nil // nobody has made it yet
-	}
-	defer f.Close()
-	if !errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK) {
-		return nil
-	}
-	text, _ := os.ReadFile(lock) // whoever has it has signed it: PID COMMAND
-	pid, command, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	number, _ := strconv.Atoi(pid)
-	return &bondctl.BusyError{PID: number, Command: command}
 }
 
 // journals tells what look found.

@@ -21,3 +21,9 @@ func bootTime() (float64, error) {
 	}
 	return float64(t.Nano()) / 1e9, nil
 }
+
+// OfThisBoot tells whether the state is of the boot that the machine is in. Where that can't be told, it is not.
+func (s State) OfThisBoot() bool {
+	now, err := bootID()
+	return err == nil && now == s.BootID
+}
