@@ -39,32 +39,19 @@ const (
 func putBackAtPoints(t *testing.T, name string, stride int) {
 	onlyInGuest(t)
 	top := statetest.Set(t, name)
-	before := statetest.Record(t)
 	dir := filepath.Join(t.TempDir(), "journals")
 	client, err := bondctl.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	points, n := 0, 1
-	for ended := false; !ended; n += statetest.Stride(stride) {
-		var where string
-		where, ended = statetest.RunDying(t, "TestRestoreChild", n, killPorts+"="+strings.Join(top.Ports, ","), killFolder+"="+dir)
-		if !ended {
-			points++
-		}
-		if _, err := client.RestoreAll(t.Context(), dir, "test", nil, false); err != nil {
-			t.Errorf("killed after %d changes (%s): %v", n, where, err)
-		}
+	statetest.PutBackAtPoints(t, name, "TestRestoreChild", stride, func() error {
+		_, err := client.RestoreAll(t.Context(), dir, "test", nil, false)
 		if files, _ := filepath.Glob(dir + "/*.json"); len(files) > 0 {
-			t.Errorf("killed after %d changes (%s): journals are left: %v", n, where, files)
+			err = errors.Join(err, fmt.Errorf("journals are left: %v", files))
 		}
-		t.Run(fmt.Sprintf("%d %s", n, where), func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
-		if t.Failed() {
-			return
-		}
-	}
-	t.Logf("%s: killed at %d points, each put back", name, points)
+		return err
+	}, killPorts+"="+strings.Join(top.Ports, ","), killFolder+"="+dir)
 }
 
 // TestRestoreChild is the child: it builds a bond and takes it down.

@@ -1,7 +1,10 @@
 package testbed
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"bondrepro/internal/exitcode"
 	"bondrepro/internal/kernel"
@@ -45,6 +48,26 @@ func classify(err error) error {
 		return &UsageError{Err: err}
 	case errors.As(err, &ours):
 		return &exitcode.Error{Code: exitcode.Panicked, Err: err}
+	}
+	return err
+}
+
+// errTooLong is the cause of a deadline of ours.
+var errTooLong = errors.New("it took too long")
+
+// within gives a call on the running kernel its deadline: a *KernelError when that has passed, and ctx's cause when ctx has
+// ended.
+func within(ctx context.Context, limit time.Duration, kind string, call func(context.Context) error) error {
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errTooLong)
+	defer cancel()
+	err := call(limited)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(context.Cause(limited), errTooLong):
+		return &KernelError{Reason: fmt.Sprintf("the running kernel did not finish to %s within %v", kind, limit.Round(time.Second)), Err: err}
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
 	return err
 }

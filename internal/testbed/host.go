@@ -277,10 +277,11 @@ func (h *host) Probe(ctx context.Context, job measure.Job) (probe measure.Probe,
 	for _, f := range h.facts {
 		job.LineRate = append(job.LineRate, float64(measure.Standstill*max(1, h.there[f.Name].Queues)))
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, hostPatience+patience(job), errTooLong)
-	defer cancel()
-	probe, err = measure.ProbeTopology(ctx, job)
-	return probe, h.classify(ctx, err)
+	err = within(ctx, hostPatience+patience(job), measure.KindProbe, func(ctx context.Context) (err error) {
+		probe, err = measure.ProbeTopology(ctx, job)
+		return h.classify(err)
+	})
+	return probe, err
 }
 
 // hostPatience is what real links may take on top of patience.
@@ -288,27 +289,22 @@ const hostPatience = 2 * time.Minute
 
 // Measure runs the job on the lines as they are, and adds what the ports count themselves.
 func (h *host) Measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
-	limited, cancel := context.WithTimeoutCause(ctx, hostPatience+patience(job), errTooLong)
-	defer cancel()
 	before := h.counters()
-	rec, err = measure.Measure(limited, h.onPorts(job))
-	if err != nil {
-		return rec, h.classify(limited, err)
-	}
-	h.waitLag(limited)
-	rec.NICs = h.moved(before, h.counters())
-	return rec, nil
+	err = within(ctx, hostPatience+patience(job), measure.KindMeasure, func(ctx context.Context) (err error) {
+		if rec, err = measure.Measure(ctx, h.onPorts(job)); err != nil {
+			return h.classify(err)
+		}
+		h.waitLag(ctx)
+		rec.NICs = h.moved(before, h.counters())
+		return nil
+	})
+	return rec, err
 }
 
 // classify sorts a measurement's errors.
-func (h *host) classify(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
+func (h *host) classify(err error) error {
+	if err == nil {
 		return nil
-	case errors.Is(context.Cause(ctx), errTooLong):
-		return &KernelError{Reason: "the running kernel did not finish in time: " + err.Error(), Err: err}
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
 	}
 	if gone := h.missing(); len(gone) > 0 {
 		return &KernelError{Reason: fmt.Sprintf("%s vanished in mid-run (%v)", strings.Join(gone, " and "), err), Err: err}

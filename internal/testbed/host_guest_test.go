@@ -1,7 +1,6 @@
 package testbed
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,28 +48,16 @@ func killAtPoints(t *testing.T, name, bond string, stride int) {
 	}
 	statetest.Do(t, "-ip route del default") // a port that carries it is refused
 	statetest.Settle(t)
-	before := statetest.Record(t)
 	dir := t.TempDir()
 	client, err := bondctl.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	points, n := 0, 1
-	for ended := false; !ended; n += statetest.Stride(stride) {
-		var where string
-		if where, ended = statetest.RunDying(t, "TestHostChild", n, hostPorts+"="+strings.Join(top.Ports, ","), hostExisting+"="+bond, hostFolder+"="+dir); !ended {
-			points++
-		}
-		if _, err := client.RestoreAll(t.Context(), filepath.Join(dir, "journals"), "test", nil, false); err != nil {
-			t.Errorf("killed after %d changes (%s): %v", n, where, err)
-		}
-		t.Run(fmt.Sprintf("%d %s", n, where), func(t *testing.T) { statetest.Equal(t, before, statetest.Record(t)) })
-		if t.Failed() {
-			return
-		}
-	}
-	t.Logf("%s: killed at %d points, each put back", name, points)
+	statetest.PutBackAtPoints(t, name, "TestHostChild", stride, func() error {
+		_, err := client.RestoreAll(t.Context(), filepath.Join(dir, "journals"), "test", nil, false)
+		return err
+	}, hostPorts+"="+strings.Join(top.Ports, ","), hostExisting+"="+bond, hostFolder+"="+dir)
 }
 
 // TestHostChild is the child: it opens the host testbed, probes, measures and closes.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"bondrepro/internal/exitcode"
 	"bondrepro/internal/measure"
@@ -126,40 +125,20 @@ func (t *private) Lacks(module string) bool { return slices.Contains(t.lacks, mo
 
 // Probe builds the job's topology on lines that stand still.
 func (t *private) Probe(ctx context.Context, job measure.Job) (probe measure.Probe, err error) {
-	err = t.within(ctx, measure.KindProbe, job, func(ctx context.Context) (err error) {
+	err = within(ctx, patience(job), measure.KindProbe, func(ctx context.Context) (err error) {
 		probe, err = t.place.Probe(ctx, job)
-		return err
+		return classifyNetns(err)
 	})
 	return probe, err
 }
 
 // Measure measures on lines made by tbf; the receivers' counts are in the recording.
 func (t *private) Measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
-	err = t.within(ctx, measure.KindMeasure, job, func(ctx context.Context) (err error) {
+	err = within(ctx, patience(job), measure.KindMeasure, func(ctx context.Context) (err error) {
 		rec, err = t.place.Measure(ctx, job)
-		return err
+		return classifyNetns(err)
 	})
 	return rec, err
 }
-
-// within gives a call its deadline.
-func (t *private) within(ctx context.Context, kind string, job measure.Job, call func(context.Context) error) error {
-	limit := patience(job)
-	limited, cancel := context.WithTimeoutCause(ctx, limit, errTooLong)
-	defer cancel()
-	err := call(limited)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(context.Cause(limited), errTooLong):
-		return &KernelError{Reason: fmt.Sprintf("the running kernel did not finish to %s within %v", kind, limit.Round(time.Second)), Err: err}
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	return classifyNetns(err)
-}
-
-// errTooLong is the cause of a deadline of ours.
-var errTooLong = errors.New("it took too long")
 
 func (t *private) Close() error { return t.place.Close() }

@@ -3,6 +3,7 @@ package statetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -55,4 +56,26 @@ func RunDying(t *testing.T, test string, changes int, env ...string) (last strin
 	}
 	t.Fatal(err)
 	return "", false
+}
+
+// PutBackAtPoints runs a test of this binary that changes interfaces, ended by SIGKILL after every so many changes until it
+// ends by itself. Each time putBack is to make the machine what it was.
+func PutBackAtPoints(t *testing.T, topology, test string, stride int, putBack func() error, env ...string) {
+	t.Helper()
+	before := Record(t)
+	points, n := 0, 1
+	for ended := false; !ended; n += Stride(stride) {
+		var last string
+		if last, ended = RunDying(t, test, n, env...); !ended {
+			points++
+		}
+		if err := putBack(); err != nil {
+			t.Errorf("killed after %d changes (%s): %v", n, last, err)
+		}
+		t.Run(fmt.Sprintf("%d %s", n, last), func(t *testing.T) { Equal(t, before, Record(t)) })
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%s: killed at %d points, each put back", topology, points)
 }
