@@ -12,6 +12,7 @@ import (
 	"bondrepro/internal/ifstate"
 	"bondrepro/internal/netns"
 	"bondrepro/internal/ports"
+	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 
 	"golang.org/x/sys/unix"
@@ -164,16 +165,8 @@ func describe(f ports.Facts) string {
 	if f.SpeedMbit > 0 {
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%d Mbit/s %s", f.SpeedMbit, duplex(f.Duplex))))
 	}
-	words = append(words, ports.Plural(len(f.Queues), "TX queue"))
-	if f.Rings != nil {
-		words = append(words, fmt.Sprintf("TX ring %d", f.Rings.TX))
-	}
-	if f.Firmware != "" {
-		words = append(words, "firmware "+f.Firmware)
-	}
-	if f.Bus != "" {
-		words = append(words, f.Bus)
-	}
+	words = append(words, result.Plural(len(f.Queues), "TX queue"))
+	words = append(words, f.Device()...)
 	return strings.Join(words, ", ")
 }
 

@@ -133,20 +133,12 @@ func (h *hop) close() result.Hop {
 // size is n without its sign.
 func size(n int64) int64 { return max(n, -n) }
 
-// plural is "1 foreign frame", "2 foreign frames".
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func offeredHop(f *facts) result.Hop {
 	// Two counts of the sender's own: numbers it used up, and what became of each send.
 	h := hop{Hop: result.Hop{Name: hopOffered, LeftSum: f.seqs + f.eagain + f.other, RightSum: f.offered(),
 		Left:  fmt.Sprintf("numbers consumed %d + EAGAIN %d + other errors %d", f.seqs, f.eagain, f.other),
 		Right: fmt.Sprintf("ok %d + ENOBUFS %d + EAGAIN %d + other errors %d", f.ok, f.enobufs, f.eagain, f.other)}}
-	h.allowLeft(f.hidden, fmt.Sprintf("up to %s used up by batches that ended short, each of which hides one EAGAIN or ENOBUFS", plural(f.hidden, "number")))
+	h.allowLeft(f.hidden, fmt.Sprintf("up to %s used up by batches that ended short, each of which hides one EAGAIN or ENOBUFS", result.Plural(f.hidden, "number")))
 	return h.close()
 }
 
@@ -160,7 +152,7 @@ func intoHop(f *facts, foreign int64) (hop, int64) {
 	used := min(foreign, max(0, h.RightSum-h.LeftSum-f.hidden))
 	if used > 0 {
 		h.RightSum -= used
-		h.Right += " - " + plural(used, "foreign frame")
+		h.Right += " - " + result.Plural(used, "foreign frame")
 	}
 	h.close()
 	return h, foreign - used
@@ -181,9 +173,9 @@ func throughHop(f *facts, foreign int64) result.Hop {
 	if own := f.own(); own > 0 {
 		h.Right += fmt.Sprintf(" - slaves' own %d", own)
 	}
-	h.allowRight(foreign, fmt.Sprintf("up to %s sent past the bond", plural(foreign, "foreign frame")))
+	h.allowRight(foreign, fmt.Sprintf("up to %s sent past the bond", result.Plural(foreign, "foreign frame")))
 	// sch_direct_xmit puts back what the driver refused: counted as sent at its first dequeue, and backlog again.
-	h.allowRight(f.left(), fmt.Sprintf("up to %s put back, sent and backlog at once", plural(f.left(), "packet")))
+	h.allowRight(f.left(), fmt.Sprintf("up to %s put back, sent and backlog at once", result.Plural(f.left(), "packet")))
 	return h.close()
 }
 
@@ -223,7 +215,7 @@ func wireHop(f *facts, i int) result.Hop {
 		h.Right += fmt.Sprintf(" + %d that overflowed", s.overflow)
 	}
 	// The wire counts from before the bond was built until it is gone, the counters from quiet to quiet.
-	h.allowRight(s.wireForeign, fmt.Sprintf("up to %s came before or after the counters were read", plural(s.wireForeign, "foreign frame")))
+	h.allowRight(s.wireForeign, fmt.Sprintf("up to %s came before or after the counters were read", result.Plural(s.wireForeign, "foreign frame")))
 	return h.close()
 }
 
@@ -240,8 +232,8 @@ func gapsHop(f *facts) result.Hop {
 	// A number given to a send that a short batch or another error refused reached no packet; one sent again after a
 	// hidden ENOBUFS fills the gap of a counted drop.
 	spare := f.seqs - f.ok - f.enobufs
-	h.allowLeft(spare*f.copies(), fmt.Sprintf("up to %s consumed by sends that were refused", plural(spare*f.copies(), "number")))
-	h.allowLeft(f.inRing(), fmt.Sprintf("up to %s in rings", plural(f.inRing(), "packet")))
+	h.allowLeft(spare*f.copies(), fmt.Sprintf("up to %s consumed by sends that were refused", result.Plural(spare*f.copies(), "number")))
+	h.allowLeft(f.inRing(), fmt.Sprintf("up to %s in rings", result.Plural(f.inRing(), "packet")))
 	// Foreign frames are dropped too, and a number sent again fills a gap.
 	h.allowRight(known-missing, "fewer gaps than drops prove no loss")
 	return h.close()

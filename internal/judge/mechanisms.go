@@ -179,7 +179,7 @@ func preflightText(pf result.Preflight, queues int) string {
 		of = fmt.Sprintf(" of one TX queue of %d", queues)
 	}
 	return fmt.Sprintf("%s × %s = %d in flight at most, %s txqueuelen %d + %d of ring %d%s",
-		plural(int64(pf.Senders), "sender"), plural(int64(pf.PerSender), "packet"), pf.Sum, than, pf.TxQueueLen, pf.Ring-pf.Reserve, pf.Ring, of)
+		result.Plural(int64(pf.Senders), "sender"), result.Plural(int64(pf.PerSender), "packet"), pf.Sum, than, pf.TxQueueLen, pf.Ring-pf.Reserve, pf.Ring, of)
 }
 
 func unchargedText(o result.Oracle) string {

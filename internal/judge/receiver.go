@@ -69,7 +69,7 @@ func (f *facts) departed() (n int64, text string, more int64) {
 	}
 	if foreign := f.into - f.ok - f.enobufs - f.hidden; foreign > 0 && foreign <= tx {
 		tx -= foreign
-		text += " - " + plural(foreign, "foreign frame")
+		text += " - " + result.Plural(foreign, "foreign frame")
 	}
 	return tx, text, 0
 }
@@ -83,7 +83,7 @@ func receiverHop(f *facts, r far) result.Hop {
 	if r.overflow > 0 {
 		h.Right += fmt.Sprintf(" + %d that overflowed there", r.overflow)
 	}
-	h.allowRight(more, fmt.Sprintf("up to %s that only another slave sent", plural(more, "packet")))
+	h.allowRight(more, fmt.Sprintf("up to %s that only another slave sent", result.Plural(more, "packet")))
 	if f.broadcast() || r.lines > 1 { // the other copy may have been seen
 		h.allowRight(r.overflow, fmt.Sprintf("up to %d of those that overflowed are copies", r.overflow))
 	}

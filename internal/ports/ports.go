@@ -2,11 +2,7 @@
 // would make its verdict weak. It only reads.
 package ports
 
-import (
-	"fmt"
-
-	"bondrepro/reproducer/result"
-)
+import "bondrepro/reproducer/result"
 
 // Facts are what was read of one interface, as they are written into a Result.
 type Facts = result.Port
@@ -39,11 +35,3 @@ type Refusal struct {
 }
 
 func (r Refusal) String() string { return r.Text + ": " + r.Remedy }
-
-// Plural is "1 TX queue", "8 TX queues".
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

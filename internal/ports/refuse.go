@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"bondrepro/reproducer/result"
 )
 
 // refusal is one reason not to touch a port. why gives the sentence and what to do, or "" where there is no such reason.
@@ -241,7 +243,7 @@ func queues(f Facts, a Ask) (text, remedy string) {
 	if c := f.Channels; c != nil && a.Queues <= c.TXMax {
 		remedy = fmt.Sprintf("ethtool -L %s %s %d, or %s", f.Name, channelWord(c.Combined), a.Queues, remedy)
 	}
-	return fmt.Sprintf("%s has %s, and the scenario names %d", f.Name, Plural(len(f.Queues), "TX queue"), a.Queues), remedy
+	return fmt.Sprintf("%s has %s, and the scenario names %d", f.Name, result.Plural(len(f.Queues), "TX queue"), a.Queues), remedy
 }
 
 // channelWord is what ethtool -L calls a driver's TX queues.

@@ -101,7 +101,7 @@ func fewCPUs(m Machine) complaint {
 		return complaint{}
 	}
 	return complaint{text: fmt.Sprintf("there are no more than %s: senders, the sampler and the ports' interrupts wait for each other; a machine with %d or more, or slower ports, help",
-		Plural(m.CPUs, "CPU"), enoughCPUs)}
+		result.Plural(m.CPUs, "CPU"), enoughCPUs)}
 }
 
 func noLine(f Facts, _ Machine, _ Ask) complaint {

@@ -2,7 +2,6 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -33,14 +32,6 @@ func wrap(b *strings.Builder, label, text string) {
 
 // number writes a count without an exponent.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// plural is "1 sender", "8 senders".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 // because adds a reason in brackets.
 func because(what, why string) string {

@@ -105,14 +105,14 @@ func moduleTexts(cfg result.Config, guest *result.Guest) []string {
 
 func machineText(host result.Host, guest *result.Guest) string {
 	if guest == nil {
-		return fmt.Sprintf("%s, %s", plural(host.CPUs, "CPU"), host.CPU)
+		return fmt.Sprintf("%s, %s", result.Plural(host.CPUs, "CPU"), host.CPU)
 	}
 	qemu := ""
 	if host.QEMU != "" {
 		qemu = ", QEMU " + host.QEMU
 	}
 	return fmt.Sprintf("%s, %s, %d MB of memory%s, on Linux %s with %s", because(guest.Accelerator, guest.AcceleratorWhy),
-		plural(guest.CPUs, "CPU"), guest.MemoryMB, qemu, host.Kernel, plural(host.CPUs, "CPU"))
+		result.Plural(guest.CPUs, "CPU"), guest.MemoryMB, qemu, host.Kernel, result.Plural(host.CPUs, "CPU"))
 }
 
 // bondText lists the mode and the options that are set, as iproute2 names them.
@@ -166,7 +166,7 @@ func sendersText(t scenarios.Traffic) string {
 		to = fmt.Sprintf("%d groups from %s", n, t.Groups[0])
 	}
 	return fmt.Sprintf("%s of %d-byte payloads to %s port %d, %v, for %v (warm-up %v), %s a system call",
-		sendersCount(t.Senders), t.Payload, to, t.Port, t.Rate, t.Duration, t.Warmup, plural(t.Batch, "send"))
+		sendersCount(t.Senders), t.Payload, to, t.Port, t.Rate, t.Duration, t.Warmup, result.Plural(t.Batch, "send"))
 }
 
 // sendersCount is settled before a header is printed, but for a kernel that did not come up.
@@ -174,7 +174,7 @@ func sendersCount(n scenarios.Senders) string {
 	if n == scenarios.AutoSenders {
 		return "as many senders as the queue holds (auto)"
 	}
-	return plural(int(n), "sender")
+	return result.Plural(int(n), "sender")
 }
 
 // slavesText tells of TX queues only where there are several.
@@ -190,7 +190,7 @@ func burstText(b scenarios.Burst) string {
 	if b.Packets == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of each sender, all together, every %v; silence in between", plural(b.Packets, "packet"), b.Every)
+	return fmt.Sprintf("%s of each sender, all together, every %v; silence in between", result.Plural(b.Packets, "packet"), b.Every)
 }
 
 func joinText(t scenarios.Traffic) string {
@@ -282,7 +282,7 @@ func preflightText(pf result.Preflight, queues int) string {
 		against = fmt.Sprintf("held against one of a slave's %d TX queues: ", queues)
 	}
 	return fmt.Sprintf("%s × (sndbuf %d / truesize %d + 1) = %d packets in flight at most; %stxqueuelen %d + ring %d%s = %d: %s",
-		plural(pf.Senders, "sender"), pf.SndBuf, pf.Truesize, pf.Sum, against, pf.TxQueueLen, pf.Ring, kept(pf.Reserve), pf.Room(), verdict)
+		result.Plural(pf.Senders, "sender"), pf.SndBuf, pf.Truesize, pf.Sum, against, pf.TxQueueLen, pf.Ring, kept(pf.Reserve), pf.Room(), verdict)
 }
 
 // kept are the descriptors that the ring's driver does not use.

@@ -19,17 +19,9 @@ func portTexts(ports []result.Port) []string {
 			words = append(words, fmt.Sprintf("%d Mbit/s", p.SpeedMbit))
 		}
 		if n := len(p.Queues); n > 0 {
-			words = append(words, plural(n, "TX queue"))
+			words = append(words, result.Plural(n, "TX queue"))
 		}
-		if p.Rings != nil {
-			words = append(words, fmt.Sprintf("TX ring %d", p.Rings.TX))
-		}
-		if p.Firmware != "" {
-			words = append(words, "firmware "+p.Firmware)
-		}
-		if p.Bus != "" {
-			words = append(words, p.Bus)
-		}
+		words = append(words, p.Device()...)
 		if p.Pause != nil && (p.Pause.RX || p.Pause.TX) {
 			words = append(words, "flow control on")
 		}

@@ -19,7 +19,7 @@ func Listening(r result.Receiver) string {
 	}
 	groups := r.Groups[0]
 	if more := len(r.Groups) - 1; more > 0 {
-		groups += " and " + plural(more, "more group")
+		groups += " and " + result.Plural(more, "more group")
 	}
 	return fmt.Sprintf("listening on %s for %s, port %d", strings.Join(at, ", "), groups, r.Port)
 }
@@ -46,7 +46,7 @@ func Received(f result.ReceiverFile) string {
 		wrap(&b, "  "+w.Code+": ", w.Text)
 	}
 	if f.Forgotten > 0 {
-		wrap(&b, "", fmt.Sprintf("(the latest %d runs are kept; forgotten: %s)", result.ReceivedRuns, plural(int(f.Forgotten), "run")))
+		wrap(&b, "", fmt.Sprintf("(the latest %d runs are kept; forgotten: %s)", result.ReceivedRuns, result.Plural(int(f.Forgotten), "run")))
 	}
 	if len(f.Runs) == 0 {
 		b.WriteString("\nnothing of ours came\n")
@@ -98,7 +98,7 @@ func line(name string, received, lost, duplicates, reordered, copies uint64, rat
 func lineText(l result.WireSlave) string {
 	var parts []string
 	if l.Overflow > 0 {
-		parts = append(parts, fmt.Sprintf("%s overflowed the receive buffer", plural(int(l.Overflow), "datagram")))
+		parts = append(parts, fmt.Sprintf("%s overflowed the receive buffer", result.Plural(int(l.Overflow), "datagram")))
 	}
 	for _, kind := range sortedKeys(l.Foreign) {
 		parts = append(parts, fmt.Sprintf("%s %d", kind, l.Foreign[kind]))

@@ -30,7 +30,7 @@ func spread(b *strings.Builder, s *result.Spread) {
 	}
 	align(b, cells)
 	if more := len(flows) - flowsShown; more > 0 {
-		fmt.Fprintf(b, "  and %s\n", plural(more, "more flow"))
+		fmt.Fprintf(b, "  and %s\n", result.Plural(more, "more flow"))
 	}
 	wrong := 0
 	for _, fl := range flows {

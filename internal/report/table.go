@@ -140,7 +140,7 @@ func table(b *strings.Builder, arms []shown) {
 	align(b, cells)
 	for _, a := range arms {
 		if o := a.run.Judgement.Oracle; clouded(o) {
-			wrap(b, "(in flight, "+a.arm.Name+" arm: ", fmt.Sprintf("%s vanished uncounted and cannot be told from those in flight)", plural(int(o.Vanished), "packet")))
+			wrap(b, "(in flight, "+a.arm.Name+" arm: ", fmt.Sprintf("%s vanished uncounted and cannot be told from those in flight)", result.Plural(int(o.Vanished), "packet")))
 		}
 	}
 }

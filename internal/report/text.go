@@ -167,7 +167,7 @@ func qdiscs(b *strings.Builder, rec *result.Recording) {
 			b.WriteString(over.Text())
 		}
 		if idle > 0 {
-			fmt.Fprintf(b, "(%s of %s: nothing sent, dropped or waiting)\n", plural(idle, "more qdisc"), slaveName(rec, i))
+			fmt.Fprintf(b, "(%s of %s: nothing sent, dropped or waiting)\n", result.Plural(idle, "more qdisc"), slaveName(rec, i))
 		}
 	}
 	if q := rec.After.Orphaner; q != nil {

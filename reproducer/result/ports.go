@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -43,6 +44,21 @@ type Port struct {
 	Offloads map[string]bool `json:"offloads,omitempty"` // as `ethtool -k` names them
 
 	TxPackets uint64 `json:"tx_packets"` // since the driver was loaded
+}
+
+// Device tells what a port is made of, as far as its driver tells: ring, firmware, place on its bus.
+func (p Port) Device() []string {
+	var words []string
+	if p.Rings != nil {
+		words = append(words, fmt.Sprintf("TX ring %d", p.Rings.TX))
+	}
+	if p.Firmware != "" {
+		words = append(words, "firmware "+p.Firmware)
+	}
+	if p.Bus != "" {
+		words = append(words, p.Bus)
+	}
+	return words
 }
 
 // PortRings are descriptors: what `ethtool -g` shows.
