@@ -100,26 +100,6 @@ type Leftover struct {
 	Link bool `json:"link"`
 }
 
-// String is the leftover in one line.
-func (l Leftover) String() string {
-	if l.Gone {
-		return l.Interface + " does not exist any more"
-	}
-	text := l.Interface + ": " + l.What + " "
-	switch {
-	case l.Want == "":
-		text += "that was not there: " + l.Got
-	case l.Got == "":
-		text += "is missing: " + l.Want
-	default:
-		text += "was " + l.Want + ", is " + l.Got
-	}
-	if l.Err != "" {
-		text += " (" + l.Err + ")"
-	}
-	return text
-}
-
 // Problem is something that could not be put back exactly.
 type Problem struct {
 	Interface string
