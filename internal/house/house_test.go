@@ -22,11 +22,15 @@ var everyone = []string{
 // arrows are the rooms and what else each may import. Arrows point down only.
 var arrows = map[string][]string{
 	"cmd/bondctl":   {"bondctl", "internal/exitcode"},
-	"cmd/bondrepro": {"internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/netns", "internal/progress", "internal/report", "internal/traffic", "bondctl", "reproducer"},
+	"cmd/bondrepro": {"internal/bisect", "internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/kbuild", "internal/kernel", "internal/matrix", "internal/netns", "internal/progress", "internal/report", "internal/traffic", "bondctl", "reproducer"},
 	"cmd/qdiscstat": {"bondctl", "internal/exitcode", "qdiscstat"},
 
 	"reproducer":                 {"internal/judge", "internal/measure", "internal/testbed"},
 	"internal/doctor":            {"bondctl", "internal/ifstate", "internal/kernel", "internal/netns", "internal/ports", "internal/vm"},
+	"internal/bisect":            {"internal/gitrepo", "internal/kbuild", "internal/kernel", "internal/stats", "reproducer"},
+	"internal/gitrepo":           {},
+	"internal/kbuild":            {"internal/kernel"},
+	"internal/matrix":            {"reproducer"},
 	"internal/testbed":           {"bondctl", "internal/ports", "internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
 	"internal/guest":             {"internal/guestproto", "internal/measure"},
 	"internal/netns":             {"internal/exitcode", "internal/measure", "internal/stamp", "internal/traffic"},
