@@ -19,9 +19,12 @@ type Trial struct {
 	TookS       float64 `json:"took_s"`
 	// File is the whole Result, in the bisect's folder.
 	File string `json:"file,omitempty"`
-	// Text is the one-line evidence: offered, dropped, requeues, uncharged.
-	Evidence string `json:"evidence,omitempty"`
+	// Metrics are those of TrialMetrics that the boot's last run of the test arm gave.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
+
+// TrialMetrics are the metrics that stand for a trial as its evidence.
+var TrialMetrics = []string{"offered", "into", "slaves.qdisc.sent", "slaves.qdisc.dropped", "slaves.qdisc.requeues", "outq.max", "in_flight.median", "uncharged.median", "blocked.share"}
 
 // BisectStep is one point that was tried.
 type BisectStep struct {
