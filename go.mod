@@ -21,6 +21,7 @@ require (
 	github.com/xi2/xz v0.0.0-20171230120015-48954b6210f8
 	golang.org/x/net v0.62.0
 	golang.org/x/sys v0.50.0
+	pault.ag/go/debian v0.21.4
 )
 
 require (

@@ -36,8 +36,9 @@ func (o *opener) findBuildID(image, vmlinux string) string {
 	if err != nil {
 		return ""
 	}
-	kept := filepath.Join(o.CacheDir, "build-ids", sum)
+	kept := filepath.Join(o.CacheDir, buildIDsFolder, sum)
 	if id, err := os.ReadFile(kept); err == nil {
+		touch(kept)
 		return string(id)
 	}
 	id, err := imageBuildID(image)

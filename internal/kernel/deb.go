@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,16 +34,20 @@ func (o *opener) extract(ctx context.Context, deb string) (found, error) {
 	if err != nil {
 		return found{}, fmt.Errorf("read package: %w", err)
 	}
-	root := filepath.Join(o.CacheDir, "extracted")
-	dir := filepath.Join(root, extractedLayout+"-"+sum)
-	if !exists(dir) {
-		o.Progress(fmt.Sprintf("extracting %s (once; kept in %s)", filepath.Base(deb), root))
-		if err := extractInto(ctx, deb, root, dir); err != nil {
+	dir := o.extractedOf(sum)
+	held, err := hold(dir)
+	for try := 0; errors.Is(err, fs.ErrNotExist) && try < holdTries; try++ { // a prune may be faster than we are
+		o.Progress(fmt.Sprintf("extracting %s (once; kept in %s)", filepath.Base(deb), filepath.Dir(dir)))
+		if err := extractInto(ctx, deb, filepath.Dir(dir), dir); err != nil {
 			return found{}, err
 		}
+		held, err = hold(dir)
 	}
-	var f found
-	images, err := filepath.Glob(filepath.Join(dir, "vmlinuz-*"))
+	if err != nil {
+		return found{}, fmt.Errorf("use extracted package: %w", err)
+	}
+	f := found{held: []*os.File{held}}
+	images, err := filepath.Glob(filepath.Join(escapeGlob(dir), "vmlinuz-*"))
 	if err != nil {
 		return f, err
 	}
@@ -56,6 +61,11 @@ func (o *opener) extract(ctx context.Context, deb string) (found, error) {
 		f.modulesDir = modules
 	}
 	return f, nil
+}
+
+// extractedOf is where the files of the package with that SHA-256 are kept.
+func (o *opener) extractedOf(sum string) string {
+	return filepath.Join(o.CacheDir, extractedFolder, extractedLayout+"-"+sum)
 }
 
 // extractInto extracts to a scratch folder in root and renames it to dir.
@@ -207,48 +217,31 @@ func wanted(name string) string {
 	return "modules/" + file
 }
 
-// debDepends reads the names of the packages that the package at file depends on.
-// Of alternatives the first is given; versions are left out.
-func debDepends(ctx context.Context, file string) ([]string, error) {
+// debRecord reads the control fields of the package at file.
+func debRecord(ctx context.Context, file string) (r record, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("read package: %w", err)
+		return r, fmt.Errorf("read package: %w", err)
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("read package: %w", err)
+		return r, fmt.Errorf("read package: %w", err)
 	}
-	var names []string
 	err = walkMember(ctx, f, st.Size(), "control.tar", func(h *tar.Header, content io.Reader) error {
 		if path.Base(h.Name) != "control" {
 			return nil
 		}
 		text, err := readLimited(content, maxControl)
-		names = parseDepends(string(text))
+		r = parseRecord(string(text))
 		return err
 	})
-	if err != nil {
-		return nil, usagef("%s is no readable Debian package: %v", file, err)
+	switch {
+	case err != nil:
+		return r, usagef("%s is no readable Debian package: %v", file, err)
+	case r.name == "":
+		return r, usagef("%s is no readable Debian package: its control file names no package", file)
 	}
-	return names, nil
-}
-
-// parseDepends reads the Depends and Pre-Depends fields of a control file
-// (deb-control(5)), whose values go on in lines that start with a space.
-func parseDepends(control string) []string {
-	var names []string
-	for _, field := range strings.Split(strings.ReplaceAll(control, "\n ", " "), "\n") {
-		name, value, _ := strings.Cut(field, ":")
-		if name != "Depends" && name != "Pre-Depends" {
-			continue
-		}
-		for _, dependency := range strings.Split(value, ",") {
-			first := strings.FieldsFunc(dependency, func(r rune) bool { return strings.ContainsRune(" |(:", r) })
-			if len(first) > 0 {
-				names = append(names, first[0])
-			}
-		}
-	}
-	return names
+	r.size = st.Size()
+	return r, nil
 }

@@ -1,14 +1,14 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"bondrepro/internal/osrun"
 )
@@ -19,13 +19,14 @@ type archive struct {
 	fetched []string
 }
 
-func (a *archive) download(_ context.Context, dir, name string) error {
-	a.fetched = append(a.fetched, name)
+func (a *archive) download(_ context.Context, dir, what string) error {
+	a.fetched = append(a.fetched, what)
+	name, version, _ := strings.Cut(what, "=")
 	deb, ok := a.debs[name]
 	if !ok {
 		return &osrun.Error{Command: "apt-get download", ExitCode: 100, Tail: "E: Unable to locate package " + name}
 	}
-	return os.WriteFile(filepath.Join(dir, name+"_1.0_amd64.deb"), deb, 0o600)
+	return os.WriteFile(filepath.Join(dir, name+"_"+cmp.Or(version, "1.0")+"_amd64.deb"), deb, 0o600)
 }
 
 func testArchive(t *testing.T) *archive {
@@ -44,13 +45,15 @@ func testArchive(t *testing.T) *archive {
 
 func testOpener(t *testing.T, a *archive) *opener {
 	lists := files{"x_Packages.lz4": nil}.write(t, t.TempDir())
-	return &opener{Options{CacheDir: t.TempDir(), Progress: func(string) {}}, aptGet{a.download, lists}}
+	o := must[*opener](t)(newOpener(Options{CacheDir: t.TempDir()}))
+	o.apt = aptGet{download: a.download, lists: lists}
+	return o
 }
 
 func TestFetch(t *testing.T) {
 	for name, want := range map[string][]string{
 		"linux-image-6.1":  {"linux-image-6.1"},
-		"linux-image-meta": {"linux-image-meta", "linux-image-6.1"},
+		"linux-image-meta": {"linux-image-meta", "linux-image-6.1=6.1.1"},
 		"linux-image-7.2":  {"linux-image-7.2", "linux-binary-7.2", "linux-modules-7.2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +62,7 @@ func TestFetch(t *testing.T) {
 			for range 2 { // the second time all is in the cache
 				whole(t, must[*Kernel](t)(o.open(t.Context(), "deb:"+name)))
 			}
-			if diff := cmp.Diff(want, a.fetched); diff != "" {
+			if diff := gocmp.Diff(want, a.fetched); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -87,10 +90,11 @@ func TestFetchRefused(t *testing.T) {
 	wantUsage(t, err, "needs apt-get")
 }
 
-func TestParseDepends(t *testing.T) {
-	got := parseDepends("Package: x\nPre-Depends: a (>= 1), b\nDepends: c | d,\n e:any (= 2),\nRecommends: f\nDescription: g\n Depends: h\n")
-	if want := []string{"a", "b", "c", "e"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+func TestParseRecord(t *testing.T) {
+	got := parseRecord("Package: x\nPre-Depends: a (>= 1), b\nDepends: c | d,\n e:any (= 2), linux-image-7 (=7.1-2),\nRecommends: f\nDescription: g\n Depends: h\nInstalled-Size: 3\nSize: 4\n")
+	want := record{name: "x", size: 4, unpacked: 3 << 10, depends: []dependency{{"a", ""}, {"b", ""}, {"c", ""}, {"e", "2"}, {"linux-image-7", "7.1-2"}}}
+	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(record{}, dependency{})); diff != "" {
+		t.Error(diff)
 	}
 }
 

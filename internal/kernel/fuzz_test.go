@@ -79,6 +79,6 @@ func FuzzDeb(f *testing.F) {
 		}
 		defer out.Close()
 		_ = extractData(context.Background(), deb, out)
-		_, _ = debDepends(context.Background(), dir+"/k.deb")
+		_, _ = debRecord(context.Background(), dir+"/k.deb")
 	})
 }

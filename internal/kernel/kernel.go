@@ -4,7 +4,7 @@
 //   - a Debian package (.deb) with boot/vmlinuz-* and, in it or beside it, lib/modules;
 //   - a bzImage, alone or with a folder of modules;
 //   - a built kernel tree;
-//   - "deb:PACKAGE", fetched with apt-get download;
+//   - "deb:PACKAGE" or "deb:PACKAGE=VERSION", fetched with apt-get download;
 //   - "host", the running kernel's files.
 //
 // Nothing outside the cache folder is written.
@@ -26,6 +26,10 @@ type Options struct {
 	// CacheDir is where packages and their extracted files are kept; empty means
 	// bondrepro in the user's cache folder (os.UserCacheDir).
 	CacheDir string
+	// CacheLimit is how many bytes may be in the cache after a package was fetched into it; 0 means DefaultCacheLimit.
+	CacheLimit int64
+	// Keep are packages that stay in the cache all the same, as PACKAGE=VERSION.
+	Keep []string
 	// Progress is told, in a sentence, of what takes longer than a moment. nil is silent.
 	Progress func(string)
 }
@@ -44,6 +48,8 @@ type Kernel struct {
 
 	modules modules
 	buildID func() string
+	// held are the locks on what is used of the cache. They go when the Kernel is collected, or the process ends.
+	held []*os.File
 }
 
 // BuildID is the kernel's GNU build id in hex, as /sys/kernel/notes holds it. It is
@@ -55,13 +61,16 @@ func (k *Kernel) BuildID() string { return k.buildID() }
 type opener struct {
 	Options
 	apt aptGet
+	// free gives the bytes that can be written to a folder's file system.
+	free func(dir string) (int64, error)
 }
 
-// Open finds the kernel that spec names. An error that the user must mend is a
-// *UsageError; others are the environment's.
-func Open(ctx context.Context, spec string, opt Options) (*Kernel, error) {
+func newOpener(opt Options) (*opener, error) {
 	if opt.Progress == nil {
 		opt.Progress = func(string) {}
+	}
+	if opt.CacheLimit == 0 {
+		opt.CacheLimit = DefaultCacheLimit
 	}
 	if opt.CacheDir == "" {
 		dir, err := os.UserCacheDir()
@@ -70,7 +79,16 @@ func Open(ctx context.Context, spec string, opt Options) (*Kernel, error) {
 		}
 		opt.CacheDir = filepath.Join(dir, "bondrepro")
 	}
-	o := &opener{Options: opt, apt: systemApt}
+	return &opener{Options: opt, apt: systemApt, free: freeBytes}, nil
+}
+
+// Open finds the kernel that spec names. An error that the user must mend is a
+// *UsageError; others are the environment's.
+func Open(ctx context.Context, spec string, opt Options) (*Kernel, error) {
+	o, err := newOpener(opt)
+	if err != nil {
+		return nil, err
+	}
 	k, err := o.open(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -85,6 +103,7 @@ type found struct {
 	modulesDir string // empty for none
 	isTree     bool   // modulesDir is a built kernel tree
 	vmlinux    string // empty when the image must be unpacked for its build id
+	held       []*os.File
 }
 
 func (o *opener) open(ctx context.Context, spec string) (*Kernel, error) {
@@ -99,14 +118,14 @@ func (o *opener) open(ctx context.Context, spec string) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kernel{Version: header.version, Release: header.release(), Image: f.image}
+	k := &Kernel{Version: header.version, Release: header.release(), Image: f.image, held: f.held}
 	k.buildID = sync.OnceValue(func() string { return o.findBuildID(f.image, f.vmlinux) })
-	k.modules, err = o.findModules(ctx, f, k.Release)
+	k.modules, err = o.findModules(ctx, k, f)
 	return k, err
 }
 
 // findModules opens the folder the user gave, else the kernel's own, else none.
-func (o *opener) findModules(ctx context.Context, own found, release string) (modules, error) {
+func (o *opener) findModules(ctx context.Context, k *Kernel, own found) (modules, error) {
 	given := o.ModulesDir
 	switch {
 	case given == "" && own.modulesDir == "":
@@ -120,12 +139,13 @@ func (o *opener) findModules(ctx context.Context, own found, release string) (mo
 		if err != nil {
 			return modules{}, err
 		}
+		k.held = append(k.held, x.held...)
 		if x.modulesDir == "" {
 			return modules{}, usagef("%s holds no kernel modules", given)
 		}
 		return openModules(x.modulesDir)
 	}
-	m, err := openModules(moduleFolder(given, release))
+	m, err := openModules(moduleFolder(given, k.Release))
 	if err == nil && len(m.files) == 0 && !m.builtinKnown {
 		return m, usagef("--modules %s: there is neither a .ko file nor a modules.builtin in it", given)
 	}
