@@ -239,11 +239,39 @@ func TestHistory(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
-	if id, err := r.Newest(t.Context(), merge, []string{"b"}); err != nil || id != side {
-		t.Errorf("the newest commit that touches b is %s, %v; want %s", id, err, side)
+	for _, c := range []struct {
+		not, paths []string
+		want       string
+	}{{ids[:1], []string{"b"}, side}, {ids[:1], nil, merge}, {[]string{side}, []string{"b"}, ""}, {nil, []string{"gone"}, ""}} {
+		if id, err := r.Newest(t.Context(), merge, c.not, c.paths); err != nil || id != c.want {
+			t.Errorf("the newest commit, but for %v, that touches %v is %s, %v; want %s", c.not, c.paths, id, err, c.want)
+		}
 	}
-	if id, err := r.Newest(t.Context(), merge, nil); err != nil || id != merge {
-		t.Errorf("the newest commit is %s, %v; want %s", id, err, merge)
+	if base, err := r.MergeBase(t.Context(), side, ids[4]); err != nil || base != ids[1] {
+		t.Errorf("the merge base is %s, %v; want %s", base, err, ids[1])
+	}
+	h.git("checkout", "--quiet", "--orphan", "alone")
+	alone := h.commit("c", "1")
+	if base, err := r.MergeBase(t.Context(), alone, merge); err != nil || base != "" {
+		t.Errorf("the merge base of two histories is %s, %v; want none", base, err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	h := newHistory(t)
+	h.commit("drivers/net/Makefile", "1234")
+	id := h.commit("a", "56")
+	r, err := Open(t.Context(), filepath.Join(h.dir, "drivers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.Size(t.Context(), id); err != nil || n != 6 {
+		t.Errorf("the size is %d, %v; want 6", n, err)
+	}
+	for path, want := range map[string]bool{"a": true, "drivers/net/": true, "drivers/net/Makefile": true, "net": false, "b": false} {
+		if has, err := r.Has(t.Context(), id, path); err != nil || has != want {
+			t.Errorf("Has(%s) = %v, %v", path, has, err)
+		}
 	}
 }
 

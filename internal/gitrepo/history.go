@@ -28,10 +28,20 @@ func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	return err == nil, err
 }
 
-// Newest gives the newest commit of rev's history that touches paths: as far as they go, its tree is rev's. Empty: none
-// does. Where there are no paths it is rev itself.
-func (r *Repo) Newest(ctx context.Context, rev string, paths []string) (string, error) {
-	out, err := run(ctx, r.Dir(), walk, append([]string{"rev-list", "-n", "1", rev, "--"}, paths...)...)
+// MergeBase gives where two histories part, empty where they have nothing in common.
+func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+	out, err := run(ctx, r.Dir(), walk, "merge-base", a, b)
+	if exited(err, 1) {
+		return "", nil
+	}
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// Newest gives the newest commit of rev's history, and of none of the others', that touches paths: as far as they go, its
+// tree is rev's. Empty: none does.
+func (r *Repo) Newest(ctx context.Context, rev string, not, paths []string) (string, error) {
+	args := append([]string{"rev-list", "-n", "1", rev, "--not"}, not...)
+	out, err := run(ctx, r.Dir(), walk, append(append(args, "--"), paths...)...)
 	return strings.TrimSuffix(out, "\n"), err
 }
 

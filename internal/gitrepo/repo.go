@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -97,6 +98,24 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 		return "", unknown
 	}
 	return id, err
+}
+
+// Has tells whether a commit has a file or folder, named from the top.
+func (r *Repo) Has(ctx context.Context, commit, path string) (bool, error) {
+	out, err := r.git(ctx, "ls-tree", "--full-tree", "--name-only", commit, "--", strings.TrimSuffix(path, "/"))
+	return out != "", err
+}
+
+// Size is how many bytes the files of a commit have.
+func (r *Repo) Size(ctx context.Context, commit string) (bytes int64, err error) {
+	out, err := run(ctx, r.Dir(), walk, "ls-tree", "--full-tree", "-r", "--long", commit)
+	for line := range strings.Lines(out) { // MODE TYPE HASH SIZE\tPATH; a submodule's size is "-"
+		if fields := strings.Fields(line); len(fields) > 3 {
+			n, _ := strconv.ParseInt(fields[3], 10, 64)
+			bytes += n
+		}
+	}
+	return bytes, err
 }
 
 // GitPath is where git keeps a file of this working tree, as BISECT_LOG (git-rev-parse(1), --git-path).

@@ -1,0 +1,271 @@
+package bisect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"bondrepro/internal/gitrepo"
+)
+
+// TreeOptions are what `bisect tree` was given.
+type TreeOptions struct {
+	// Repo is a folder in the kernel's repository; empty: the current one.
+	Repo string `json:"repo"`
+	// Good and Bad are revisions. Good is the older of the two; with FindFix, Bad is.
+	Good    string `json:"-"`
+	Bad     string `json:"-"`
+	FindFix bool   `json:"-"`
+	// Paths, relative to Repo, limit the candidates to commits that touch them.
+	Paths []string `json:"paths,omitempty"`
+	// Config is a .config to start from, Build a shell command in place of our make. See kbuild.Tree.
+	Config string `json:"config,omitempty"`
+	Build  string `json:"build,omitempty"`
+	// Folder is the bisect's: worktree, build output, images and logs go below it.
+	Folder string `json:"-"`
+	// Progress is told what is being done; nil is silence.
+	Progress func(string) `json:"-"`
+}
+
+// ModuleOptions are what `bisect module` was given.
+type ModuleOptions struct {
+	// Name is the module's, Source its folder in a repository, Headers what it is built against.
+	Name    string `json:"name"`
+	Source  string `json:"source"`
+	Headers string `json:"headers"`
+	// Kernel is what every point boots, as of `run --kernel`.
+	Kernel string `json:"kernel"`
+	// Good and Bad are revisions. Good is the older of the two; with FindFix, Bad is.
+	Good     string       `json:"-"`
+	Bad      string       `json:"-"`
+	FindFix  bool         `json:"-"`
+	Folder   string       `json:"-"`
+	Progress func(string) `json:"-"`
+}
+
+// Where a space's things are, below the bisect's folder.
+const (
+	treeName   = "tree"   // the worktree
+	outName    = "out"    // what is being built
+	imagesName = "images" // what is booted
+	logsName   = "logs"   // what make said
+)
+
+// Room that building takes besides the checkout: a kernel of our config with its objects; a module.
+const (
+	treeRoom   = 2 << 30
+	moduleRoom = 64 << 20
+)
+
+// keepTrees and keepModules are how many images are kept at most. The engine goes back to a few: the ends, the culprit
+// and its parents.
+const (
+	keepTrees   = 12
+	keepModules = 256
+)
+
+// OpenTree opens the history of a kernel tree between two revisions. What the user got wrong is a *UsageError, and nothing
+// is left then.
+func OpenTree(ctx context.Context, o TreeOptions) (*GitSpace, Ends, error) {
+	s, ends, err := openTreeSpace(ctx, o)
+	return s, ends, asUsage(err)
+}
+
+func openTreeSpace(ctx context.Context, o TreeOptions) (*GitSpace, Ends, error) {
+	repo, err := openRepo(ctx, cmp.Or(o.Repo, "."))
+	if err != nil {
+		return nil, Ends{}, err
+	}
+	r := revisions{repo: repo, good: o.Good, bad: o.Bad, findFix: o.FindFix}
+	for _, p := range o.Paths {
+		r.paths = append(r.paths, filepath.Clean(repo.Prefix+p))
+	}
+	ends, err := r.ends(ctx)
+	if err != nil {
+		return nil, Ends{}, err
+	}
+	if o.Build == "" {
+		if err := checkTree(ctx, repo, o.Config, ends.New); err != nil {
+			return nil, Ends{}, err
+		}
+	}
+	b := treeBuilder{config: o.Config, command: o.Build, folder: o.Folder}
+	return newGitSpace(ctx, repo, r.paths, ends, b, o.Folder, treeRoom, keepTrees, o.Progress)
+}
+
+// OpenModule opens the history of one module's source between two revisions: the commits that touch its folder. What the
+// user got wrong is a *UsageError, and nothing is left then.
+func OpenModule(ctx context.Context, o ModuleOptions) (*GitSpace, Ends, error) {
+	s, ends, err := openModuleSpace(ctx, o)
+	return s, ends, asUsage(err)
+}
+
+func openModuleSpace(ctx context.Context, o ModuleOptions) (*GitSpace, Ends, error) {
+	if err := checkHeaders(o.Headers); err != nil {
+		return nil, Ends{}, err
+	}
+	repo, err := openRepo(ctx, o.Source)
+	if err != nil {
+		return nil, Ends{}, fmt.Errorf("--source: %w", err)
+	}
+	r := revisions{repo: repo, good: o.Good, bad: o.Bad, findFix: o.FindFix}
+	if repo.Prefix != "" {
+		r.paths = []string{filepath.Clean(repo.Prefix)}
+	}
+	ends, err := r.ends(ctx)
+	if err != nil {
+		return nil, Ends{}, err
+	}
+	if has, err := anyOf(ctx, repo, ends.New, repo.Prefix+"Kbuild", repo.Prefix+"Makefile"); err != nil || !has {
+		return nil, Ends{}, cmp.Or(err, wrong("--source %s: there is neither a Kbuild nor a Makefile in it at %s: name the module's own folder", o.Source, ends.New))
+	}
+	b := moduleBuilder{name: o.Name, prefix: repo.Prefix, headers: o.Headers, kernel: o.Kernel}
+	return newGitSpace(ctx, repo, r.paths, ends, b, o.Folder, moduleRoom, keepModules, o.Progress)
+}
+
+// newGitSpace makes the worktree, after all that can be wrong was looked at.
+func newGitSpace(ctx context.Context, repo *gitrepo.Repo, paths []string, ends Ends, b builder, folder string, room int64, keep int, progress func(string)) (*GitSpace, Ends, error) {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	size, err := repo.Size(ctx, ends.New)
+	if err != nil {
+		return nil, Ends{}, err
+	}
+	_, err = os.Stat(filepath.Join(folder, treeName))
+	if resumed := err == nil; !resumed {
+		if err := checkRoom(folder, size+room); err != nil {
+			return nil, Ends{}, err
+		}
+	}
+	_, err = os.Stat(folder)
+	made := errors.Is(err, os.ErrNotExist)
+	if err := os.MkdirAll(filepath.Join(folder, logsName), 0o755); err != nil {
+		return nil, Ends{}, fmt.Errorf("make the bisect's folder: %w", err)
+	}
+	progress("checking out " + ends.New)
+	tree, err := repo.Worktree(ctx, filepath.Join(folder, treeName), ends.New)
+	if err != nil {
+		if made {
+			err = errors.Join(err, os.RemoveAll(folder))
+		}
+		return nil, Ends{}, err
+	}
+	return &GitSpace{
+		repo: repo, tree: tree, paths: paths, ends: ends, builder: b, progress: progress,
+		images: &images{folder: folder, most: keep},
+	}, ends, nil
+}
+
+// openRepo opens a repository whose history is whole and whose tree holds nothing that would not be measured.
+func openRepo(ctx context.Context, dir string) (*gitrepo.Repo, error) {
+	repo, err := gitrepo.Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if repo.Shallow {
+		return nil, wrong("%s is a shallow clone, whose history ends early: fetch the rest by 'git fetch --unshallow'", repo.Dir())
+	}
+	why, err := repo.Dirty(ctx)
+	if err == nil && why != "" {
+		err = wrong("%s", why)
+	}
+	return repo, err
+}
+
+// anyOf tells whether a commit has one of the files.
+func anyOf(ctx context.Context, repo *gitrepo.Repo, commit string, files ...string) (bool, error) {
+	for _, f := range files {
+		if has, err := repo.Has(ctx, commit, f); has || err != nil {
+			return has, err
+		}
+	}
+	return false, nil
+}
+
+// wrong is a mistake in what was asked for.
+func wrong(format string, args ...any) error {
+	return &UsageError{Err: fmt.Errorf(format, args...)}
+}
+
+// asUsage makes gitrepo's mistakes of the user this room's.
+func asUsage(err error) error {
+	var user *gitrepo.UserError
+	var ours *UsageError
+	if errors.As(err, &user) && !errors.As(err, &ours) {
+		return &UsageError{Err: err}
+	}
+	return err
+}
+
+// revisions are the two that the user named.
+type revisions struct {
+	repo      *gitrepo.Repo
+	good, bad string
+	findFix   bool
+	paths     []string
+}
+
+// ends resolves the revisions and checks that there is a history between them.
+func (r revisions) ends(ctx context.Context) (e Ends, err error) {
+	good, err := r.repo.Resolve(ctx, r.good)
+	if err != nil {
+		return e, fmt.Errorf("--good: %w", err)
+	}
+	bad, err := r.repo.Resolve(ctx, r.bad)
+	if err != nil {
+		return e, fmt.Errorf("--bad: %w", err)
+	}
+	if good == bad {
+		return e, wrong("--good %s and --bad %s are the same commit, %s: there is nothing between them", r.good, r.bad, good)
+	}
+	e = Ends{Old: good, New: bad}
+	if r.findFix {
+		e = Ends{Old: bad, New: good}
+	}
+	if err := r.order(ctx, e); err != nil {
+		return e, err
+	}
+	return r.stand(ctx, e)
+}
+
+// order checks that the old end is in the new one's history.
+func (r revisions) order(ctx context.Context, e Ends) error {
+	old, new := "--good "+r.good, "--bad "+r.bad
+	hint := "swap them, or look for the commit that ended the symptom with --find-fix"
+	if r.findFix {
+		old, new, hint = new, old, "swap them, or look for the commit that began the symptom without --find-fix"
+	}
+	if fits, err := r.repo.IsAncestor(ctx, e.Old, e.New); fits || err != nil {
+		return err
+	}
+	if turned, err := r.repo.IsAncestor(ctx, e.New, e.Old); turned || err != nil {
+		return cmp.Or(err, wrong("%s is younger than %s: %s", old, new, hint))
+	}
+	base, err := r.repo.MergeBase(ctx, e.Old, e.New)
+	switch {
+	case err != nil:
+		return err
+	case base == "":
+		return wrong("%s and %s have no history in common", old, new)
+	}
+	flag, _, _ := strings.Cut(old, " ")
+	return wrong("%s is no ancestor of %s: they part at %s; measure that one, and give it as %s if it is of that kind", old, new, base, flag)
+}
+
+// stand is the ends where paths limit the points. A new end that does not touch them is no point, and would be called the
+// culprit when none is left; the newest commit that touches them stands for it: as far as they go, it is the same.
+func (r revisions) stand(ctx context.Context, e Ends) (Ends, error) {
+	if len(r.paths) == 0 {
+		return e, nil
+	}
+	id, err := r.repo.Newest(ctx, e.New, []string{e.Old}, r.paths)
+	if err == nil && id == "" {
+		err = wrong("no commit between --good %s and --bad %s touches %s", r.good, r.bad, strings.Join(r.paths, " "))
+	}
+	return Ends{Old: e.Old, New: id}, err
+}
