@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"bondrepro/internal/osrun"
@@ -49,7 +50,7 @@ func (a aptGet) hasLists() bool {
 	return len(lists) > 0
 }
 
-// offers reads the index's records of the named packages. None, and a machine without apt-cache, are no error.
+// offers reads the index's records of the named packages that can be had and are for our architecture. None, and a machine without apt-cache, are no error.
 func (a aptGet) offers(ctx context.Context, names []string) ([]record, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -58,7 +59,8 @@ func (a aptGet) offers(ctx context.Context, names []string) ([]record, error) {
 	if err != nil && !isNothing(err) {
 		return nil, err
 	}
-	return parseRecords(text), nil
+	// A package that is installed has a record, too, without a place to have it from.
+	return slices.DeleteFunc(parseRecords(text), func(r record) bool { return !r.offered || r.architecture != architecture }), nil
 }
 
 var noPackages = regexp.MustCompile(`(?m)^E: (No packages found|Unable to locate package)`)

@@ -138,7 +138,7 @@ func packagesIn(ctx context.Context, dir string) ([]Candidate, error) {
 		}
 	}
 	var all []Candidate
-	for _, r := range bootable(records, "-rt") {
+	for _, r := range bootable(records, "rt") {
 		all = append(all, found[r.name+"="+r.version])
 	}
 	if len(all) == 0 {

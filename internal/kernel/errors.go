@@ -1,18 +1,33 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
 // UsageError is a mistake in what the user gave: one sentence. It ends in exit code 128.
-type UsageError struct{ Message string }
+type UsageError struct {
+	Message string
+	// Cause is ErrNotOffered where that is what is wrong, else nil.
+	Cause error
+}
 
 // Error is the sentence.
 func (e *UsageError) Error() string { return e.Message }
 
+// Unwrap gives the cause.
+func (e *UsageError) Unwrap() error { return e.Cause }
+
+// ErrNotOffered is inside the error for a package that the package system does not have, or has no more.
+var ErrNotOffered = errors.New("the package is not offered")
+
 func usagef(format string, args ...any) error {
-	return &UsageError{fmt.Sprintf(format, args...)}
+	return &UsageError{Message: fmt.Sprintf(format, args...)}
+}
+
+func notOfferedf(format string, args ...any) error {
+	return &UsageError{Message: fmt.Sprintf(format, args...), Cause: ErrNotOffered}
 }
 
 // MissingModulesError is a kernel that can't do what is asked of it: it has a module

@@ -201,8 +201,8 @@ func packageID(file string) string {
 	return name + "=" + strings.ReplaceAll(version, "%3a", ":")
 }
 
-// notOffered is what apt-get says of a name, or of a version, that its index lacks.
-var notOffered = regexp.MustCompile(`Unable to locate package|Version '[^']*' for '[^']*' was not found`)
+// notOffered is what apt-get says of a name, or of a version, that its index lacks, and of one that the server has no more.
+var notOffered = regexp.MustCompile(`Unable to locate package|Version '[^']*' for '[^']*' was not found|Failed to fetch .* 404 `)
 
 // explain says what to do about a failed download.
 func (o *opener) explain(ctx context.Context, name string, err error) error {
@@ -217,7 +217,7 @@ func (o *opener) explain(ctx context.Context, name string, err error) error {
 		return usagef("fetch package %s: apt has no package lists; run apt-get update first", name)
 	}
 	if errors.As(err, &run) && notOffered.MatchString(run.Tail) {
-		return usagef("fetch package %s: apt knows no such package; run apt-get update, or give another", name)
+		return notOfferedf("fetch package %s: apt knows no such package; run apt-get update, or give another", name)
 	}
 	return fmt.Errorf("fetch package %s: %w", name, err)
 }

@@ -67,20 +67,22 @@ func (o *opener) exact(ctx context.Context, what string) (Candidate, error) {
 
 // records gives what can be had: all kernel packages and the one called name, if that is another.
 func (o *opener) records(ctx context.Context, name string) ([]record, error) {
-	text, err := o.apt.index(ctx, "pkgnames", imagePrefix)
-	if err != nil && !isNothing(err) {
-		return nil, err
+	if o.kernels == nil {
+		text, err := o.apt.index(ctx, "pkgnames", imagePrefix)
+		if err != nil && !isNothing(err) {
+			return nil, err
+		}
+		all, err := o.apt.offers(ctx, strings.Fields(string(text)))
+		if err != nil {
+			return nil, err
+		}
+		o.kernels = unique(append(all, o.cached(ctx)...))
 	}
-	names := strings.Fields(string(text))
-	if name != "" && !slices.Contains(names, name) {
-		names = append(names, name)
+	if name == "" || slices.ContainsFunc(o.kernels, func(r record) bool { return r.name == name }) {
+		return o.kernels, nil
 	}
-	all, err := o.apt.offers(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	all = slices.DeleteFunc(all, func(r record) bool { return !r.offered || r.architecture != architecture })
-	return unique(append(all, o.cached(ctx)...)), nil
+	others, err := o.apt.offers(ctx, []string{name})
+	return unique(append(others, o.kernels...)), err
 }
 
 // cached reads what the packages in the cache are. One that can't be read is left out: it is fetched anew.
@@ -122,8 +124,10 @@ func (r record) standsFor() dependency {
 
 var (
 	noKernel = regexp.MustCompile(`-(dbg|dbgsym|template)$`)
-	realTime = regexp.MustCompile(`-rt(-|$)`)
 	unsigned = regexp.MustCompile(`-unsigned(-|$)`)
+	realTime = regexp.MustCompile(`-rt(-|$)`)
+	// realTimeWord is what a pattern has that means real-time kernels.
+	realTimeWord = regexp.MustCompile(`\brt\b`)
 )
 
 // bootable leaves the packages that hold a kernel: one for each release, the signed one where there is one. Real-time and
@@ -137,7 +141,7 @@ func bootable(all []record, pattern string) []record {
 		copied := unsigned.MatchString(r.name) && signed[unsigned.ReplaceAllString(r.name, "$1")+"="+r.version]
 		return !strings.HasPrefix(r.name, imagePrefix) || noKernel.MatchString(r.name) || r.standsFor().name != "" ||
 			copied && !strings.Contains(pattern, "unsigned") ||
-			realTime.MatchString(r.name) && !strings.Contains(pattern, "-rt")
+			realTime.MatchString(r.name) && !realTimeWord.MatchString(pattern)
 	})
 }
 
@@ -158,5 +162,5 @@ func (o *opener) nothing(ctx context.Context, what string) error {
 	case !o.apt.hasLists():
 		return usagef("deb:%s: apt has no package lists; run apt-get update first (Debian, Ubuntu), or give .deb files", what)
 	}
-	return usagef("deb:%s: apt knows no kernel package for %s of that name; run apt-get update, or give another ('bondrepro kernels list' names them)", what, architecture)
+	return notOfferedf("deb:%s: apt knows no kernel package for %s of that name; run apt-get update, or give another ('bondrepro kernels list' names them)", what, architecture)
 }

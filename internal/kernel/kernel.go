@@ -63,6 +63,8 @@ type opener struct {
 	apt aptGet
 	// free gives the bytes that can be written to a folder's file system.
 	free func(dir string) (int64, error)
+	// kernels are the kernel packages there are, once they have been looked for.
+	kernels []record
 }
 
 func newOpener(opt Options) (*opener, error) {

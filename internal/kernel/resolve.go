@@ -143,6 +143,14 @@ func (r *resolver) fits(name, file, vermagic string) error {
 	return nil
 }
 
+// ModuleRelease is the release of the kernel that the module at file was built for, by its vermagic. An error that the user must
+// mend is a *UsageError.
+func ModuleRelease(file string) (string, error) {
+	_, info, err := readModule(file)
+	release, _, _ := strings.Cut(info.vermagic, " ")
+	return release, err
+}
+
 // readModule reads and unpacks a module's file. That it is no module, or not there, is
 // the user's mistake.
 func readModule(file string) ([]byte, moduleInfo, error) {
