@@ -1,4 +1,5 @@
-// Package stats holds the statistics of the judge. Pure: numbers in, numbers out.
+// Package stats holds the statistics: of the judge, of comparisons, of trials with two outcomes. Pure: numbers in, numbers
+// out.
 package stats
 
 import "slices"

@@ -1,0 +1,46 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Outliers are the values of xs that a normal sample would not have, farthest first: Rosner's generalized extreme
+// studentized deviates (Technometrics 25, 1983), up to a quarter of the values, so that two of them do not hide each
+// other. A normal sample shows one with a chance of 1 %; skewed ones, which have long tails, show more. None of fewer
+// than 6. Nothing is ever left out for being one: they are pointed at.
+func Outliers(xs []float64) []float64 {
+	if len(xs) < 6 {
+		return nil
+	}
+	rest := slices.Clone(xs)
+	var taken []float64
+	found := 0
+	for range len(xs) / 4 {
+		mean, sd := meanSD(rest)
+		if sd == 0 {
+			break
+		}
+		far := 0
+		for i, x := range rest {
+			if math.Abs(x-mean) > math.Abs(rest[far]-mean) {
+				far = i
+			}
+		}
+		deviate := math.Abs(rest[far]-mean) / sd
+		limit := grubbs(len(rest))
+		taken = append(taken, rest[far])
+		rest = slices.Delete(rest, far, far+1)
+		if deviate > limit {
+			found = len(taken)
+		}
+	}
+	return taken[:found]
+}
+
+// grubbs is what the largest of n studentized deviates exceeds with a chance of warnRate (Grubbs, Ann. Math. Stat. 21, 1950).
+func grubbs(n int) float64 {
+	f := float64(n)
+	t := tLimit(warnRate/f, f-2)
+	return (f - 1) * t / math.Sqrt(f*(f-2+t*t))
+}

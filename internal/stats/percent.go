@@ -1,0 +1,75 @@
+package stats
+
+import "math"
+
+// Percent is the difference of other's mean from base's, in percent of base's mean: 100 (other - base) / |base|.
+type Percent struct {
+	Value    float64
+	Interval *Interval // nil where a sample has fewer than two values; without width where neither varies
+}
+
+// PercentOf is nil where no percentage can be said: base's mean is 0, or its own interval reaches 0.
+//
+// The interval holds the ratios r for which Welch's test of r·base against other finds no difference. That is
+// Fieller's theorem (Fieller, J. R. Stat. Soc. B 16, 1954) with Welch's degrees of freedom at each r, as the
+// variances may differ. It was chosen over the delta method for three reasons: it is not symmetric where the
+// ratio's distribution is not; it is unbounded, and so says "no percentage", exactly where base's interval reaches 0;
+// and it cannot contradict the test, as it is the test: it excludes 0 % exactly where Welch's p is below
+// Alpha, and ±m % exactly where a test against that bound does.
+func PercentOf(base, other []float64) *Percent {
+	b, o := momentOf(base), momentOf(other)
+	if b.mean == 0 {
+		return nil
+	}
+	percent := func(ratio float64) float64 { return 100 * (ratio - 1) * math.Copysign(1, b.mean) }
+	ratio := o.mean / b.mean
+	p := &Percent{Value: percent(ratio)}
+	if len(base) < 2 || len(other) < 2 {
+		return p
+	}
+	if b.variance > 0 && tTwoSided(b.mean/math.Sqrt(b.variance), b.n-1) >= Alpha {
+		return nil
+	}
+	low, ok1 := fieller(b, o, ratio, -1)
+	high, ok2 := fieller(b, o, ratio, 1)
+	if !ok1 || !ok2 {
+		return nil
+	}
+	if b.mean < 0 {
+		low, high = high, low
+	}
+	p.Interval = &Interval{percent(low), percent(high)}
+	return p
+}
+
+// fieller goes from the ratio of the means in the direction of sign until the test finds a difference. There is such a
+// ratio when base's mean differs from 0, as that is the test at an infinite ratio; not ok when it is out of reach.
+func fieller(base, other moment, ratio, sign float64) (limit float64, ok bool) {
+	differs := func(r float64) bool {
+		t := welch(base.times(r), other)
+		return t == nil || t.P < Alpha
+	}
+	step := math.Sqrt(other.variance+ratio*ratio*base.variance) / math.Abs(base.mean)
+	if step == 0 {
+		return ratio, true
+	}
+	inside, outside := ratio, ratio+sign*step
+	for !differs(outside) {
+		if step *= 2; step > farthest {
+			return 0, false
+		}
+		inside, outside = outside, ratio+sign*step
+	}
+	for range 50 {
+		middle := (inside + outside) / 2
+		if differs(middle) {
+			outside = middle
+		} else {
+			inside = middle
+		}
+	}
+	return inside, true
+}
+
+// farthest is how far from the ratio of the means fieller looks: at such a limit base's interval all but reaches 0.
+const farthest = 1e9
