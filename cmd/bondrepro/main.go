@@ -80,7 +80,8 @@ func newRoot(verdict *int) *cobra.Command {
 		},
 	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newRun(verdict), newReceive(), newJudge(verdict), newList(), newShow(), newValidate(), newSchema(), newDoctor())
+	root.AddCommand(newRun(verdict), newReceive(), newJudge(verdict), newList(), newShow(), newValidate(), newSchema(), newDoctor(),
+		newBisect(verdict), newKconfig())
 	return root
 }
 

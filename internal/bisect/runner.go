@@ -61,7 +61,7 @@ func (g *guests) Fingerprint(ctx context.Context, image Image) (string, error) {
 func (g *guests) Run(ctx context.Context, image Image, lineRate []float64) (result.Trial, error) {
 	o := g.with(image)
 	if len(lineRate) > 0 {
-		o.Scenario.Topology.Slaves.LineRate = scenarios.LineRate{BitsPerSecond: lineRate}
+		o.Scenario.Topology.Slaves.LineRate = scenarios.LineRates{BitsPerSecond: lineRate}
 	}
 	start := time.Now()
 	r, err := reproducer.Run(ctx, o)

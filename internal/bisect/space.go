@@ -25,7 +25,8 @@ type Space interface {
 	Make(ctx context.Context, id string) (Image, error)
 	// Describe names the point in one line for people: "0123456789ab net: do this" or "linux-image-… 6.1.192-3".
 	Describe(ctx context.Context, id string) (string, error)
-	// Close removes what is of no use after the bisect (worktree, build output).
+	// Close removes what is of no use after the bisect (worktree, build output). It is called when the bisect is over, not
+	// when it will be resumed.
 	Close(ctx context.Context) error
 }
 
