@@ -32,20 +32,15 @@ func (s *GitSpace) build(ctx context.Context, name string) (Image, error) {
 	if err == nil {
 		return s.builder.image(folder), nil
 	}
-	return Image{}, s.blame(err, log)
+	return Image{}, asBroken(err, log)
 }
 
-// blame makes a build's failure the commit's fault where it is, and not where the disk is full: compilers call that by many
-// names.
-func (s *GitSpace) blame(err error, log string) error {
-	var broken *kbuild.BuildError
-	if !errors.As(err, &broken) {
-		return err
+// asBroken makes a build's failure the commit's where it is.
+func asBroken(err error, log string) error {
+	if broken := (*kbuild.BuildError)(nil); errors.As(err, &broken) {
+		return &BrokenError{Reason: fmt.Sprintf("%v (%s)", broken, log)}
 	}
-	if full := checkRoom(s.images.folder, leastRoom); full != nil {
-		return full
-	}
-	return &BrokenError{Reason: fmt.Sprintf("%v (%s)", broken, log)}
+	return err
 }
 
 // moduleBuilder builds one module against fixed headers.
@@ -93,11 +88,14 @@ func (b treeBuilder) build(ctx context.Context, tree, into, log string, progress
 // image is a folder like a built tree, with what is booted only.
 func (b treeBuilder) image(folder string) Image { return Image{Kernel: folder} }
 
+// bzImage is where make leaves the image in a tree (arch/x86/Makefile).
+const bzImage = "arch/x86/boot/bzImage"
+
 // bootable tells whether a file of a built tree is booted or says what is in the image. vmlinux is not: it is large, and the
 // build id can be read from the image.
 func bootable(rel string) bool {
 	switch rel {
-	case "arch/x86/boot/bzImage", "modules.builtin":
+	case bzImage, "modules.builtin":
 		return true
 	}
 	return strings.HasSuffix(rel, ".ko")

@@ -14,9 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leastRoom is a disk that is full: less free than this many bytes.
-const leastRoom = 16 << 20
-
 // checkRoom makes sure that a folder, which need not be there yet, has that many bytes of room.
 func checkRoom(folder string, bytes int64) error {
 	var st unix.Statfs_t

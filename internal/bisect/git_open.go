@@ -93,8 +93,12 @@ func openTreeSpace(ctx context.Context, o TreeOptions) (*GitSpace, Ends, error) 
 			return nil, Ends{}, err
 		}
 	}
-	b := treeBuilder{config: o.Config, command: o.Build, folder: o.Folder}
-	return newGitSpace(ctx, repo, r.paths, ends, b, o.Folder, treeRoom, keepTrees, o.Progress)
+	s := &GitSpace{
+		repo: repo, paths: r.paths, ends: ends, progress: o.Progress,
+		images:  &images{folder: o.Folder, most: keepTrees},
+		builder: treeBuilder{config: o.Config, command: o.Build, folder: o.Folder},
+	}
+	return s, ends, s.checkOut(ctx, treeRoom)
 }
 
 // OpenModule opens the history of one module's source between two revisions: the commits that touch its folder. What the
@@ -123,42 +127,46 @@ func openModuleSpace(ctx context.Context, o ModuleOptions) (*GitSpace, Ends, err
 	if has, err := anyOf(ctx, repo, ends.New, repo.Prefix+"Kbuild", repo.Prefix+"Makefile"); err != nil || !has {
 		return nil, Ends{}, cmp.Or(err, wrong("--source %s: there is neither a Kbuild nor a Makefile in it at %s: name the module's own folder", o.Source, ends.New))
 	}
-	b := moduleBuilder{name: o.Name, prefix: repo.Prefix, headers: o.Headers, kernel: o.Kernel}
-	return newGitSpace(ctx, repo, r.paths, ends, b, o.Folder, moduleRoom, keepModules, o.Progress)
+	s := &GitSpace{
+		repo: repo, paths: r.paths, ends: ends, progress: o.Progress,
+		images:  &images{folder: o.Folder, most: keepModules},
+		builder: moduleBuilder{name: o.Name, prefix: repo.Prefix, headers: o.Headers, kernel: o.Kernel},
+	}
+	return s, ends, s.checkOut(ctx, moduleRoom)
 }
 
-// newGitSpace makes the worktree, after all that can be wrong was looked at.
-func newGitSpace(ctx context.Context, repo *gitrepo.Repo, paths []string, ends Ends, b builder, folder string, room int64, keep int, progress func(string)) (*GitSpace, Ends, error) {
-	if progress == nil {
-		progress = func(string) {}
+// checkOut makes the worktree, after all that can be wrong was looked at. room is what building takes besides it, in
+// bytes.
+func (s *GitSpace) checkOut(ctx context.Context, room int64) error {
+	if s.progress == nil {
+		s.progress = func(string) {}
 	}
-	size, err := repo.Size(ctx, ends.New)
-	if err != nil {
-		return nil, Ends{}, err
-	}
-	_, err = os.Stat(filepath.Join(folder, treeName))
-	if resumed := err == nil; !resumed {
+	folder := s.images.folder
+	tree := filepath.Join(folder, treeName)
+	if !exists(tree) { // a resumed bisect has its room already
+		size, err := s.repo.Size(ctx, s.ends.New)
+		if err != nil {
+			return err
+		}
 		if err := checkRoom(folder, size+room); err != nil {
-			return nil, Ends{}, err
+			return err
 		}
 	}
-	_, err = os.Stat(folder)
-	made := errors.Is(err, os.ErrNotExist)
+	made := !exists(folder)
 	if err := os.MkdirAll(filepath.Join(folder, logsName), 0o755); err != nil {
-		return nil, Ends{}, fmt.Errorf("make the bisect's folder: %w", err)
+		return fmt.Errorf("make the bisect's folder: %w", err)
 	}
-	progress("checking out " + ends.New)
-	tree, err := repo.Worktree(ctx, filepath.Join(folder, treeName), ends.New)
-	if err != nil {
-		if made {
-			err = errors.Join(err, os.RemoveAll(folder))
-		}
-		return nil, Ends{}, err
+	s.say(ctx, "checking out ", s.ends.New)
+	var err error
+	if s.tree, err = s.repo.Worktree(ctx, tree, s.ends.New); err != nil && made {
+		err = errors.Join(err, os.RemoveAll(folder))
 	}
-	return &GitSpace{
-		repo: repo, tree: tree, paths: paths, ends: ends, builder: b, progress: progress,
-		images: &images{folder: folder, most: keep},
-	}, ends, nil
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // openRepo opens a repository whose history is whole and whose tree holds nothing that would not be measured.
