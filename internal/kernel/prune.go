@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DefaultCacheLimit is how many bytes the cache of kernels may hold: four full kernels of a distribution with all their modules,
-// or fifty small ones for clouds.
+// DefaultCacheLimit is how many bytes the cache of kernels may hold: eight full kernels of a distribution with all their modules,
+// or thirty small ones for clouds.
 const DefaultCacheLimit = 4 << 30
 
 // The folders of the cache that are pruned.
