@@ -1,0 +1,131 @@
+package bisect
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
+)
+
+func newJournal(t *testing.T) (folder string, j *journal) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), "bisect")
+	j, err := createJournal(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, _, err := scenarios.Load("bond-multicast-tx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []event{
+		{Kind: evBegin, Params: &Params{Kind: "module", Scenario: sc, Good: "a", Bad: "b", Confidence: 0.99, Module: &ModuleOptions{Name: "bonding"}}},
+		{Kind: evMade, ID: "b", Name: "b: breaks it", Role: roleBadEnd, Fingerprint: "f", BuildS: 3},
+		{Kind: evTrial, ID: "b", Role: roleBadEnd, Trial: &result.Trial{Verdict: result.Bad, Diagnosis: symptom, Reason: "Lost.", LineRate: []float64{1e8, 1e8}, Fingerprint: "f"}},
+	} {
+		if err := j.add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder, j
+}
+
+// What is read back is what was written, and a line that a crash cut off is as if it had never been begun.
+func TestJournalSurvivesATornLine(t *testing.T) {
+	folder, j := newJournal(t)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(folder, journalName)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, append(whole, `{"kind":"trial","id":"b","tri`...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again, err := openJournal(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	s := newState()
+	for _, e := range again.events {
+		s.apply(e)
+	}
+	if len(again.events) != 3 || s.diagnosis != symptom || len(s.lineRate) != 2 || s.params.Module.Name != "bonding" || s.params.Scenario.Name != "bond-multicast-tx" {
+		t.Errorf("%d events, state %+v", len(again.events), s)
+	}
+	if err := again.add(event{Kind: evBroken, ID: "c", Reason: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(strings.TrimSpace(string(data)), "\n"); len(lines) != 4 || !strings.Contains(lines[3], evBroken) {
+		t.Errorf("after a torn line and one more:\n%s", data)
+	}
+}
+
+func TestJournalIsForOneProcess(t *testing.T) {
+	folder, j := newJournal(t)
+	defer j.Close()
+	_, err := openJournal(folder)
+	wantUsage(t, err, "is under way in another process")
+	_, err = createJournal(folder)
+	wantUsage(t, err, "holds a bisect already")
+}
+
+func TestNoJournal(t *testing.T) {
+	folder := t.TempDir()
+	for _, read := range []func() error{
+		func() error { _, err := openJournal(folder); return err },
+		func() error { _, err := Log(folder); return err },
+		func() error { _, err := Status(folder); return err },
+	} {
+		wantUsage(t, read(), "holds no bisect")
+	}
+}
+
+func TestStatusAndLog(t *testing.T) {
+	folder, j := newJournal(t)
+	defer j.Close()
+	status, err := Status(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"bisect module of bond-multicast-tx: good a, bad b", "1 boot", "back-pressure-lost, in 1 of 1 boots of the bad end", "bondrepro bisect resume --dir " + folder} {
+		if !strings.Contains(status, want) {
+			t.Errorf("status lacks %q:\n%s", want, status)
+		}
+	}
+	lines, err := Log(folder)
+	if err != nil || len(lines) != 3 || !strings.Contains(lines[1], "bad end: b: breaks it, ready in 3 s") || !strings.Contains(lines[2], "BAD in 0 s: Lost.") {
+		t.Errorf("log %q, %v", lines, err)
+	}
+}
+
+// A bisect that can't be begun leaves nothing behind; a folder that was there stays, without what was put in it.
+func TestWhatCanNotBeBegunLeavesNothing(t *testing.T) {
+	parent := t.TempDir()
+	openers["none"] = func(context.Context, *Params, string, Env) (Space, error) {
+		return nil, &UsageError{Err: errors.New("no such revision")}
+	}
+	defer delete(openers, "none")
+	for _, folder := range []string{filepath.Join(parent, "new"), parent} {
+		_, err := Begin(t.Context(), folder, Params{Kind: "none", Confidence: 0.99}, Env{Log: func(string) {}, Progress: func(string) {}})
+		wantUsage(t, err, "no such revision")
+		left, err := os.ReadDir(parent)
+		if err != nil || len(left) > 0 {
+			t.Errorf("%s: left behind: %v, %v", folder, left, err)
+		}
+	}
+	_, err := Begin(t.Context(), filepath.Join(parent, "new"), Params{Kind: "none", Confidence: 1}, Env{})
+	wantUsage(t, err, "--confidence 1: it must lie between 0 and 1")
+}
