@@ -32,7 +32,7 @@ environment error, 130/143 interrupted.`,
 			return errors.New("bisect: name a command: step, tree, module, packages, resume, status or log")
 		},
 	}
-	c.AddCommand(newBisectTree(verdict), newBisectModule(verdict), newBisectPackages(verdict),
+	c.AddCommand(newBisectStep(verdict), newBisectTree(verdict), newBisectModule(verdict), newBisectPackages(verdict),
 		newBisectResume(verdict), newBisectStatus(), newBisectLog())
 	return c
 }

@@ -81,7 +81,7 @@ func newRoot(verdict *int) *cobra.Command {
 	}
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newRun(verdict), newReceive(), newJudge(verdict), newList(), newShow(), newValidate(), newSchema(), newDoctor(),
-		newBisect(verdict), newKconfig())
+		newBisect(verdict), newKconfig(), newKernels())
 	return root
 }
 
