@@ -1,0 +1,256 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+)
+
+// DefaultWait is how long an array is waited for when nobody says: a day, since it may have to queue.
+const DefaultWait = 24 * time.Hour
+
+// rounds is how often an array is submitted for cells that have no result. Slurm itself runs the tasks of a dead node again
+// (--requeue); a round is for tasks that ended and left cells without a result.
+const rounds = 3
+
+// Slurm has a cluster measure a plan: an array, each task of which is `bondrepro matrix` with a shard. Program, matrix file, what
+// that names, and the store must be seen by the nodes under the same paths.
+type Slurm struct {
+	File      string        // the matrix file
+	Program   string        // bondrepro; empty: this one
+	Shards    int           // tasks of the array; 0: one a cell
+	Partition string        // empty: Slurm's default
+	Wait      time.Duration // for one array, from its submission to its end
+	// Poll is the time between two looks at the array; 0 is 2 s.
+	Poll time.Duration
+
+	client  slurmClient
+	name    string // of the array
+	shards  int
+	missing map[string]bool // ids of cells without a result
+	shown   string          // the progress that was shown last
+}
+
+// Run submits the array and follows it until it has ended, and submits again for what has no result then. Cells that have none in the
+// end are for Merge to tell. When ctx ends the array is cancelled. Errors are one sentence: no Slurm, no partition of that
+// name, an array of this matrix that goes on already, one that did not end in time.
+func (e Slurm) Run(ctx context.Context, p Plan, s *Store, bench Bench, o Options) error {
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	if err := e.client.look(); err != nil {
+		return err
+	}
+	if _, err := prepare(ctx, p, p.Cells, s, bench, o.Progress); err != nil {
+		return err
+	}
+	script, err := e.write(p, s)
+	if err != nil {
+		return err
+	}
+	o.Progress("asking Slurm")
+	going, err := e.client.named(ctx, e.name)
+	if err != nil {
+		return err
+	}
+	if len(going) > 0 {
+		return fmt.Errorf("Slurm has an array of this matrix and folder already, job %s: wait for it, or end it with scancel %s", going[0], going[0])
+	}
+	e.missing = map[string]bool{}
+	for _, c := range p.Cells {
+		e.missing[c.ID] = true
+	}
+	for round := 1; round <= rounds; round++ {
+		if err := e.count(p, s); err != nil {
+			return err
+		}
+		if len(e.missing) == 0 {
+			return nil
+		}
+		if round > 1 {
+			o.Progress(fmt.Sprintf("round %d of %d: no result yet of %s", round, rounds, strings.Join(e.why(p, s), "; ")))
+		}
+		if err := e.array(ctx, p, s, script, o.Progress); err != nil {
+			return err
+		}
+	}
+	return e.count(p, s)
+}
+
+// write writes the tasks' script, and settles names and numbers.
+func (e *Slurm) write(p Plan, s *Store) (script string, err error) {
+	if e.Program == "" {
+		if e.Program, err = os.Executable(); err != nil {
+			return "", err
+		}
+	}
+	if e.Poll == 0 {
+		e.Poll = 2 * time.Second
+	}
+	if e.Wait == 0 {
+		e.Wait = DefaultWait
+	}
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
+		return "", err
+	}
+	file, err := filepath.Abs(e.File)
+	if err != nil {
+		return "", err
+	}
+	e.shards = len(p.Cells)
+	if e.Shards > 0 {
+		e.shards = min(e.Shards, e.shards)
+	}
+	e.name = "bondrepro-" + hash([]string{dir, p.Key})[:12]
+	folder := filepath.Join(dir, "slurm")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	script = filepath.Join(folder, "task.sh")
+	return script, renameio.WriteFile(script, []byte(taskScript(e.Program, file, dir, e.shards)), 0o755)
+}
+
+// taskScript is what each task of the array runs. A node measures one cell at a time (--exclusive): guests on one machine
+// take time from each other, and a line that is not full gives no verdict.
+func taskScript(program, file, dir string, shards int) string {
+	return fmt.Sprintf("#!/bin/sh\n#SBATCH --exclusive\n#SBATCH --nodes=1\nexec %s matrix %s -d %s --shard \"$SLURM_ARRAY_TASK_ID/%d\"\n",
+		quoted(program), quoted(file), quoted(dir), shards)
+}
+
+// quoted is a word for a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// count takes the cells that have a result by now off those that are missing.
+func (e *Slurm) count(p Plan, s *Store) error {
+	for _, c := range p.Cells {
+		if !e.missing[c.ID] {
+			continue
+		}
+		done, err := s.Done(c)
+		if err != nil {
+			return err
+		}
+		if done {
+			delete(e.missing, c.ID)
+		}
+	}
+	return nil
+}
+
+// why tells of each missing cell why it is.
+func (e *Slurm) why(p Plan, s *Store) (texts []string) {
+	for _, c := range p.Cells {
+		if !e.missing[c.ID] {
+			continue
+		}
+		reason := "it was not begun"
+		if rec, found, err := s.Record(c.ID); err == nil && found {
+			reason = absence(c, rec)
+		}
+		texts = append(texts, fmt.Sprintf("%s (%s)", c.ID, reason))
+	}
+	return texts
+}
+
+// tasks are the numbers of the shards that have a cell without a result.
+func (e *Slurm) tasks(p Plan) (numbers []int) {
+	for k := 1; k <= e.shards; k++ {
+		if slices.ContainsFunc(Shard{k, e.shards}.Take(p.Cells), func(c Cell) bool { return e.missing[c.ID] }) {
+			numbers = append(numbers, k)
+		}
+	}
+	return numbers
+}
+
+// ranges writes numbers as sbatch --array takes them: "1-3,5".
+func ranges(numbers []int) string {
+	var parts []string
+	for i := 0; i < len(numbers); {
+		k := i
+		for k+1 < len(numbers) && numbers[k+1] == numbers[k]+1 {
+			k++
+		}
+		part := strconv.Itoa(numbers[i])
+		if k > i {
+			part += "-" + strconv.Itoa(numbers[k])
+		}
+		parts = append(parts, part)
+		i = k + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// array submits one array for what is missing and follows it to its end.
+func (e *Slurm) array(ctx context.Context, p Plan, s *Store, script string, progress func(string)) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	job, err := e.client.submit(ctx, e.name, e.Partition, ranges(e.tasks(p)), script)
+	if err != nil {
+		return err
+	}
+	waited, stop := context.WithTimeoutCause(ctx, e.Wait, errors.New("it did not end in time"))
+	defer stop()
+	err = e.follow(waited, job, p, s, progress)
+	if waited.Err() == nil {
+		return err
+	}
+	if failed := e.client.cancel(ctx, job, e.Poll); failed != nil {
+		progress(failed.Error())
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("Slurm's job %s did not end within %v and was cancelled, with no result of %d of %d cells: the same command, with a longer --wait, goes on from here",
+		job, e.Wait, len(e.missing), len(p.Cells))
+}
+
+// follow returns when Slurm has no task of the job any more.
+func (e *Slurm) follow(ctx context.Context, job string, p Plan, s *Store, progress func(string)) error {
+	answered := time.Now()
+	for {
+		tasks, err := e.client.tasks(ctx, job)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			answered = time.Now()
+		case time.Since(answered) > silence:
+			return fmt.Errorf("Slurm's job %s can't be followed any more: %w; it goes on: call the same command again when it has ended", job, err)
+		}
+		if err := e.count(p, s); err != nil {
+			return err
+		}
+		if err == nil {
+			if len(tasks) == 0 {
+				return nil
+			}
+			if held(tasks) {
+				return e.client.cancel(ctx, job, e.Poll)
+			}
+			e.show(progress, fmt.Sprintf("job %s: %d of %d cells measured; %s", job, len(p.Cells)-len(e.missing), len(p.Cells), summary(tasks)))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(e.Poll):
+		}
+	}
+}
+
+// show shows what is new.
+func (e *Slurm) show(progress func(string), text string) {
+	if text != e.shown {
+		progress(text)
+	}
+	e.shown = text
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"bondrepro/reproducer/result"
+)
+
+// Matrix is the table of a matrix for people: one line a cell, so that kernels stand below each other for each scenario and
+// setting; then what is not GOOD or BAD and why, and last how much there is of the whole.
+func Matrix(r result.MatrixReport) string {
+	var b strings.Builder
+	lines := [][]string{{"scenario", "setting", "kernel", "verdict", "dropped", "diagnosis"}}
+	for _, c := range r.Cells {
+		lines = append(lines, []string{c.Scenario, c.Setting, c.Kernel, matrixVerdict(c), matrixDropped(c), orDash(c.Diagnosis)})
+	}
+	columns(&b, lines, 4)
+	for _, c := range r.Cells {
+		switch {
+		case c.Missing != "":
+			wrap(&b, "missing: ", c.ID+": "+c.Missing)
+		case c.Double():
+			wrap(&b, "double: ", c.ID+": "+doubleText(c))
+		case c.Verdict == result.Inconclusive:
+			wrap(&b, "cannot tell: ", c.ID+": "+c.Reason)
+		}
+	}
+	for _, w := range r.Warnings {
+		wrap(&b, "warning: ", w.Text)
+	}
+	b.WriteString(matrixSum(r) + "\n")
+	return b.String()
+}
+
+func matrixVerdict(c result.MatrixCell) string {
+	switch {
+	case c.Missing != "":
+		return "MISSING"
+	case c.Contradicts():
+		return "DOUBLE"
+	case c.Verdict == result.Bad:
+		return because(word(c.Verdict), string(c.Cause))
+	}
+	return word(c.Verdict)
+}
+
+func matrixDropped(c result.MatrixCell) string {
+	if c.Dropped == nil {
+		return absent
+	}
+	return number(*c.Dropped)
+}
+
+// doubleText names the files of a cell that was measured more than once, each with its verdict.
+func doubleText(c result.MatrixCell) string {
+	texts := make([]string, len(c.Files))
+	for i, file := range c.Files {
+		texts[i] = fmt.Sprintf("%s in %s", word(c.Verdicts[i]), file)
+	}
+	text := strings.Join(texts, ", ")
+	if c.Contradicts() {
+		return text + ": no one answer"
+	}
+	return text + ": the table shows the first"
+}
+
+func matrixSum(r result.MatrixReport) string {
+	var there int
+	count := map[result.Verdict]int{}
+	for _, c := range r.Cells {
+		if c.Missing == "" {
+			there++
+			count[c.Verdict]++
+		}
+	}
+	return fmt.Sprintf("%d of %s: %d GOOD, %d BAD, %d CANNOT TELL; %d missing", there, result.Plural(len(r.Cells), "cell"),
+		count[result.Good], count[result.Bad], count[result.Inconclusive], len(r.Cells)-there)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return absent
+	}
+	return s
+}
+
+// columns sets the lines as a table, one column (numbers) right and the others left.
+func columns(b *strings.Builder, lines [][]string, right int) {
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, text := range line {
+			widths[i] = max(widths[i], len([]rune(text)))
+		}
+	}
+	for _, line := range lines {
+		var row strings.Builder
+		for i, text := range line {
+			pad := strings.Repeat(" ", widths[i]-len([]rune(text)))
+			if i == right {
+				row.WriteString(pad + text + "  ")
+			} else {
+				row.WriteString(text + pad + "  ")
+			}
+		}
+		b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
+	}
+}
