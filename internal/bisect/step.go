@@ -32,7 +32,7 @@ type StepOptions struct {
 // While a bisect is under way, its state is kept in the git folder: the line rate, which all steps must share; the diagnosis
 // of the bad end, which is that of the first bad step; and the verdicts, by what was booted.
 func Step(ctx context.Context, o StepOptions) (result.BisectStep, error) {
-	step, err := tools{runner: NewRunner(o.Run, ""), tree: buildTree, command: runCommand}.step(ctx, o)
+	step, err := tools{runner: NewRunner(o.Run, ""), tree: buildTree, command: kbuild.Command}.step(ctx, o)
 	return step, asUsage(err)
 }
 
@@ -40,7 +40,7 @@ func Step(ctx context.Context, o StepOptions) (result.BisectStep, error) {
 type tools struct {
 	runner  Runner
 	tree    func(context.Context, kbuild.Tree) (string, error)
-	command func(ctx context.Context, dir, command string, progress func(string)) error
+	command func(ctx context.Context, dir, command, log string, progress func(string)) error
 }
 
 func buildTree(ctx context.Context, t kbuild.Tree) (string, error) { return t.Build(ctx) }

@@ -1,16 +1,13 @@
 package bisect
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"bondrepro/internal/gitrepo"
 	"bondrepro/internal/kbuild"
-	"bondrepro/internal/osrun"
 )
 
 // stepFolder is where a step keeps what it builds, in the git folder of its working tree: there it is in nobody's way, goes
@@ -19,22 +16,25 @@ const stepFolder = "bondrepro"
 
 // image builds where that is asked for, and names what is booted. A *BrokenError is the commit's fault.
 func (u tools) image(ctx context.Context, repo *gitrepo.Repo, o StepOptions) (Image, error) {
+	named := Image{Kernel: o.Run.Kernel}
 	switch {
-	case !o.Build && o.Run.Kernel != "":
-		return Image{Kernel: o.Run.Kernel}, nil
+	case !o.Build && named.Kernel != "":
+		return named, nil
 	case !o.Build:
 		return builtTree(repo.Top)
-	case o.Run.Kernel != "" && o.Command == "":
-		return Image{}, wrong("--build builds the kernel of this tree, and --kernel names another: leave one out, or give a command that builds a module, as --build='make …'")
-	case o.Run.Kernel != "":
-		err := u.command(ctx, buildDir(repo, o.Dir), o.Command, o.Run.Progress)
-		return Image{Kernel: o.Run.Kernel}, asBroken(err, o.Command)
+	case named.Kernel != "" && o.Command == "":
+		return named, wrong("--build builds the kernel of this tree, and --kernel names another: leave one out, or give a command that builds a module, as --build='make …'")
+	case repo == nil || repo.Top == "":
+		return named, wrong("--build builds what git has checked out, and this is no working tree of a git repository")
 	}
 	folder := filepath.Join(repo.GitDir, stepFolder)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return Image{}, fmt.Errorf("make a folder to build in: %w", err)
+		return named, fmt.Errorf("make a folder to build in: %w", err)
 	}
 	log := filepath.Join(folder, "build.log")
+	if named.Kernel != "" {
+		return named, asBroken(u.command(ctx, repo.Top, o.Command, log, o.Run.Progress), log)
+	}
 	built, err := u.tree(ctx, kbuild.Tree{
 		Source: repo.Top, Out: filepath.Join(folder, outName), Command: o.Command, Progress: o.Run.Progress, Log: log,
 	})
@@ -47,23 +47,4 @@ func builtTree(top string) (Image, error) {
 		return Image{}, wrong("there is no %s in %s: build it, or add --build", bzImage, top)
 	}
 	return Image{Kernel: top}, nil
-}
-
-func buildDir(repo *gitrepo.Repo, dir string) string {
-	if repo != nil {
-		return cmp.Or(repo.Top, repo.GitDir)
-	}
-	return dir
-}
-
-// runCommand runs a build command. A shell that does not find or may not start something ends in 127 or 126 (POSIX sh); that
-// is no fault of the commit's.
-func runCommand(ctx context.Context, dir, command string, progress func(string)) error {
-	progress("building: " + command)
-	_, err := osrun.Run(ctx, osrun.Cmd{Path: "sh", Args: []string{"-c", command}, Dir: dir})
-	var ended *osrun.Error
-	if errors.As(err, &ended) && ended.Err == nil && ended.Signal == 0 && ended.ExitCode < 126 {
-		return &kbuild.BuildError{Reason: ended.Error()}
-	}
-	return err
 }
