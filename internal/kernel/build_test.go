@@ -170,10 +170,16 @@ func buildImage(version string, payload []byte) []byte {
 // files is a folder's or an archive's content by path.
 type files map[string][]byte
 
-// buildDeb makes a .deb; compress is the suffix of its data.tar.
+// buildDeb makes a .deb of the package x; compress is the suffix of its data.tar.
 func buildDeb(tb testing.TB, compress, depends string, content files) []byte {
 	tb.Helper()
-	control := files{"./control": []byte("Package: x\nDepends: kmod,\n " + depends + "\nDescription: y\n Depends: no\n")}
+	return buildDebOf(tb, compress, "Package: x\nDepends: kmod,\n "+depends+"\nDescription: y\n Depends: no\n", content)
+}
+
+// buildDebOf makes a .deb with these control fields.
+func buildDebOf(tb testing.TB, compress, fields string, content files) []byte {
+	tb.Helper()
+	control := files{"./control": []byte(fields)}
 	b := []byte(arMagic)
 	for _, member := range []struct {
 		name string

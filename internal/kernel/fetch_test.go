@@ -26,7 +26,7 @@ func (a *archive) download(_ context.Context, dir, what string) error {
 	if !ok {
 		return &osrun.Error{Command: "apt-get download", ExitCode: 100, Tail: "E: Unable to locate package " + name}
 	}
-	return os.WriteFile(filepath.Join(dir, name+"_"+cmp.Or(version, "1.0")+"_amd64.deb"), deb, 0o600)
+	return os.WriteFile(filepath.Join(dir, name+"_"+strings.ReplaceAll(cmp.Or(version, "1.0"), ":", "%3a")+"_amd64.deb"), deb, 0o600)
 }
 
 func testArchive(t *testing.T) *archive {
