@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Trend is the straight line through values over their places in the order of measuring.
 type Trend struct {
@@ -47,6 +50,9 @@ func ordered(groups ...[]point) bool {
 
 // apart tells whether one sample was measured as a whole before the other.
 func apart(base, other []point) bool {
-	b, o := Summarize(places(base)), Summarize(places(other))
-	return b.N > 1 && o.N > 1 && (b.Max < o.Min || o.Max < b.Min)
+	if len(base) < 2 || len(other) < 2 {
+		return false
+	}
+	b, o := places(base), places(other)
+	return slices.Max(b) < slices.Min(o) || slices.Max(o) < slices.Min(b)
 }

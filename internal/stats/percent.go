@@ -60,7 +60,7 @@ func fieller(base, other moment, ratio, sign float64) (limit float64, ok bool) {
 		}
 		inside, outside = outside, ratio+sign*step
 	}
-	for range 50 {
+	for range 40 {
 		middle := (inside + outside) / 2
 		if differs(middle) {
 			outside = middle

@@ -31,7 +31,7 @@ const (
 	WarnBimodal        = "bimodal"         // see Bimodal
 )
 
-// warnRate is the chance of each warning about drift, outliers and modes where there is nothing, for normal data.
+// warnRate is about the chance of each warning about drift, outliers and modes where there is nothing, for normal data.
 const warnRate = 0.01
 
 // warnings are those of one comparison, of tests metrics that have a p.
@@ -40,12 +40,13 @@ func (m Metric) warnings(c Comparison, tests int) (ws []Warning) {
 	ws = append(ws, c.tooFew(tests)...)
 	ws = append(ws, m.order(b, o, c.Unit)...)
 	for _, side := range []struct {
-		of    Side
-		runs  []Run
-		units []point
-	}{{Base, m.Base, b}, {Other, m.Other, o}} {
-		if Summarize(values(side.units)).Constant() {
-			ws = append(ws, Warning{WarnConstant, side.of, fmt.Sprintf("all %d %s have the same value %.6g: its interval has no width", len(side.units), c.Unit, side.units[0].value)})
+		of     Side
+		sample Sample
+		runs   []Run
+		units  []point
+	}{{Base, c.Base, m.Base, b}, {Other, c.Other, m.Other, o}} {
+		if side.sample.Constant() {
+			ws = append(ws, Warning{WarnConstant, side.of, fmt.Sprintf("all %d %s have the same value %.6g: its interval has no width", side.sample.N, c.Unit, side.sample.Mean)})
 			continue
 		}
 		ws = append(ws, shape(side.of, values(side.units), string(c.Unit))...)
