@@ -192,7 +192,7 @@ func (p *packages) settleModules() error {
 		if err != nil {
 			return err
 		}
-		release, err := kernel.ModuleRelease(file)
+		release, err := p.moduleRelease(file)
 		if err != nil {
 			return usageOfKernel(err)
 		}

@@ -14,16 +14,23 @@ type downloads struct {
 	end   context.CancelFunc
 
 	mu      sync.Mutex
-	started map[string]download // in the background; those that failed are taken out
+	started map[string]download // also those that are done; those that failed are taken out
 	wanted  []string            // by want
 	present string              // by get
 	owned   sync.WaitGroup
 }
 
-// download is a point that is, or was, fetched in the background.
+// download is a point that is being fetched in the background, or was fetched.
 type download struct {
 	cancel context.CancelFunc
 	done   chan struct{}
+}
+
+// fetched is one that get fetched.
+func fetched() download {
+	d := download{cancel: func() {}, done: make(chan struct{})}
+	close(d.done)
+	return d
 }
 
 func newDownloads(ctx context.Context, fetch func(context.Context, string, []string, func(string)) error) *downloads {
@@ -90,7 +97,15 @@ func (d *downloads) get(ctx context.Context, id string, progress func(string)) e
 		}
 	}
 	// Also when it has been fetched: it may have gone out of the cache since.
-	return d.fetch(ctx, id, d.keep(), progress)
+	if err := d.fetch(ctx, id, d.keep(), progress); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, known := d.started[id]; !known {
+		d.started[id] = fetched()
+	}
+	return nil
 }
 
 // stop ends what is fetched in the background and waits until it has ended.

@@ -20,6 +20,8 @@ type packages struct {
 	downloads   *downloads
 	// release gives that of the kernel in a package that was fetched.
 	release func(ctx context.Context, c kernel.Candidate) (string, error)
+	// moduleRelease gives that of the kernel which a module was built for.
+	moduleRelease func(file string) (string, error)
 }
 
 var (
@@ -31,7 +33,7 @@ var (
 type moduleFor struct{ name, file, release string }
 
 func newPackages(ctx context.Context, o PackageOptions, list []kernel.Candidate) *packages {
-	p := &packages{options: o, list: list}
+	p := &packages{options: o, list: list, moduleRelease: kernel.ModuleRelease}
 	p.downloads = newDownloads(ctx, func(ctx context.Context, id string, keep []string, progress func(string)) error {
 		_, err := kernel.Fetch(ctx, list[p.index(id)], kernel.Options{CacheLimit: o.CacheLimit, Keep: keep, Progress: progress})
 		return err
