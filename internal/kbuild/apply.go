@@ -27,7 +27,7 @@ func Apply(ctx context.Context, tree string, say func(string)) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the kernel's config: %w", err)
 	}
-	b, err := start(say, 0, "", tree)
+	b, err := start(say, 0, "", tree, tree)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func Command(ctx context.Context, dir, command, log string, progress func(string
 	if err != nil {
 		return err
 	}
-	b, err := start(progress, 0, log, dir)
+	b, err := start(progress, 0, log, dir, dir)
 	if err != nil {
 		return err
 	}

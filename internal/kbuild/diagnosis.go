@@ -76,8 +76,8 @@ func (d *diagnosis) line(s string) {
 	}
 }
 
-// explain turns the failure of the process into the machine's fault or the source's.
-func (d *diagnosis) explain(program string, err error, place string) error {
+// explain turns the failure of the process into the machine's fault or the source's. Names of files are relative to source.
+func (d *diagnosis) explain(program string, err error, place, source string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.part) > 0 {
@@ -107,7 +107,7 @@ func (d *diagnosis) explain(program string, err error, place string) error {
 	}
 	for _, reason := range []string{d.source, d.make, d.last} {
 		if reason != "" {
-			return &BuildError{Reason: strings.TrimSpace(reason)}
+			return &BuildError{Reason: strings.ReplaceAll(strings.TrimSpace(reason), source+"/", "")}
 		}
 	}
 	return &BuildError{Reason: fmt.Sprintf("the build ended with exit code %d and said nothing", ended.ExitCode)}

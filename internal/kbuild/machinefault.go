@@ -16,7 +16,7 @@ type fault struct {
 // machineFaults are the messages of make, dash, bash, gcc, binutils, kconfig and kbuild, with LC_ALL=C. They are
 // anchored at what the tool writes before or after the errno: a commit's own text may hold the same words.
 var machineFaults = []fault{
-	{message: regexp.MustCompile(`: No space left on device$`), say: "no space is left on the disk that is built on, or on that of $TMPDIR"},
+	{message: regexp.MustCompile(`: '?No space left on device'?$`), say: "no space is left on the disk that is built on, or on that of $TMPDIR"},
 	{message: regexp.MustCompile(`: Disk quota exceeded$`), say: "this user's disk quota is exceeded"},
 	{message: regexp.MustCompile(`: (Read-only file system|Input/output error|Stale file handle|Too many open files|Too many open files in system)$`), say: "what is built can't be written: $1"},
 	{message: regexp.MustCompile(`(?i)can(?:'t|not) (?:create|open|touch|remove|make)\b.*: Permission denied$`), say: "what is built can't be written: Permission denied"},
@@ -33,6 +33,7 @@ var machineFaults = []fault{
 	{message: regexp.MustCompile(`^(?:/usr/bin/)?env: ['‘]?([^\s/:'’]+)['’]?: No such file or directory$`), find: lacks},
 	{message: regexp.MustCompile(`: C compiler '(\S+)' not found$|: assembler '(\S+)' not found$|: linker '(\S+)' not found$`), find: lacks},
 	{message: regexp.MustCompile(`(?:fatal error|error): (?:cannot execute|error trying to exec) ['‘]?(cc1|as|ld|collect2)['’]?: `), say: "the C compiler is not whole ($1 is missing): apt-get install --reinstall gcc binutils"},
+	{message: regexp.MustCompile(`^collect2: fatal error: cannot find ['‘](\S+)['’]$`), find: lacks},
 	{message: regexp.MustCompile(`pahole \(\S+\) is not available`), find: func(string) string { return lacks("pahole") }},
 	{message: regexp.MustCompile(`^\S+: line \d+: \S*pahole: `), find: func(string) string { return lacks("pahole") }},
 	{message: regexp.MustCompile(`^\*\*\* (Compiler|Linker|Assembler) is too old\.$`), say: "this machine's programs are too old for this kernel ($1)"},

@@ -57,7 +57,7 @@ func (m Module) Build(ctx context.Context) (file string, err error) {
 			return "", fmt.Errorf("remove the module of an earlier build: %w", err)
 		}
 	}
-	b, err := start(m.Progress, m.Jobs, m.Log, m.Source)
+	b, err := start(m.Progress, m.Jobs, m.Log, m.Source, m.Source)
 	if err != nil {
 		return "", err
 	}

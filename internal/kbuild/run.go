@@ -22,11 +22,12 @@ type build struct {
 	jobs     int
 	log      *os.File // nil for none
 	place    string   // folder that gets what is built
+	source   string   // folder of what is built: left out of the reasons
 }
 
 // start opens the log, which close closes.
-func start(progress func(string), jobs int, log, place string) (*build, error) {
-	b := &build{progress: progress, jobs: jobs, place: place}
+func start(progress func(string), jobs int, log, place, source string) (*build, error) {
+	b := &build{progress: progress, jobs: jobs, place: place, source: source}
 	if b.progress == nil {
 		b.progress = func(string) {}
 	}
@@ -77,7 +78,7 @@ func (b *build) run(ctx context.Context, c osrun.Cmd) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return d.explain(c.Path, err, b.place)
+	return d.explain(c.Path, err, b.place, b.source)
 }
 
 // recursive are the variables by which a make tells those it starts what to do. One that runs us must not have a say in ours.

@@ -55,7 +55,7 @@ func (t Tree) Build(ctx context.Context) (spec string, err error) {
 	if err := spaceLeft(t.Out, t.needs()); err != nil {
 		return "", err
 	}
-	b, err := start(t.Progress, t.Jobs, t.Log, t.Out)
+	b, err := start(t.Progress, t.Jobs, t.Log, t.Out, t.Source)
 	if err != nil {
 		return "", err
 	}
