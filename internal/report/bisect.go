@@ -37,7 +37,7 @@ func Bisect(r result.BisectReport) string {
 	}
 	wrap(&b, "  ", fmt.Sprintf("That it is another one has a probability of %.2g at most (asked for: %.2g).", r.Wrong, 1-r.Confidence))
 	for _, c := range r.Confirmed {
-		wrap(&b, "  ", upper(c)+".")
+		wrap(&b, "  - ", c)
 	}
 	fmt.Fprintf(&b, "\n%s: %s\n", firstOf(r), culpritText(r))
 	return b.String()
@@ -158,12 +158,4 @@ func clip(s string, most int) string {
 		return s
 	}
 	return string(r[:most-1]) + "…"
-}
-
-// upper begins a sentence.
-func upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
