@@ -203,7 +203,7 @@ func (f *file) assignments(n ast.Node, path string) (values []assignment, err er
 		return nil, err
 	}
 	for _, x := range all {
-		a := assignment{node: x.value, path: x.name}
+		a := assignment{node: x.key, path: x.name}
 		if _, ok := a.module(); ok {
 			a.value, err = f.word(x.value, join(path, x.name))
 		} else {

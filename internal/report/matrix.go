@@ -8,7 +8,7 @@ import (
 )
 
 // Matrix is the table of a matrix for people: one line a cell, so that kernels stand below each other for each scenario and
-// setting; then what is not GOOD or BAD and why, and last how much there is of the whole.
+// setting; then what is not GOOD or BAD and why, and last how many there are of each.
 func Matrix(r result.MatrixReport) string {
 	var b strings.Builder
 	lines := [][]string{{"scenario", "setting", "kernel", "verdict", "dropped", "diagnosis"}}
@@ -16,6 +16,7 @@ func Matrix(r result.MatrixReport) string {
 		lines = append(lines, []string{c.Scenario, c.Setting, c.Kernel, matrixVerdict(c), matrixDropped(c), orDash(c.Diagnosis)})
 	}
 	columns(&b, lines, 4)
+	b.WriteByte('\n')
 	for _, c := range r.Cells {
 		switch {
 		case c.Missing != "":
@@ -65,17 +66,30 @@ func doubleText(c result.MatrixCell) string {
 	return text + ": the table shows the first"
 }
 
+// matrixSum counts the cells by what the table says of them.
 func matrixSum(r result.MatrixReport) string {
-	var there int
+	var missing, double int
 	count := map[result.Verdict]int{}
 	for _, c := range r.Cells {
-		if c.Missing == "" {
-			there++
+		switch {
+		case c.Missing != "":
+			missing++
+		case c.Contradicts():
+			double++
+		default:
 			count[c.Verdict]++
 		}
 	}
-	return fmt.Sprintf("%d of %s: %d GOOD, %d BAD, %d CANNOT TELL; %d missing", there, result.Plural(len(r.Cells), "cell"),
-		count[result.Good], count[result.Bad], count[result.Inconclusive], len(r.Cells)-there)
+	text := fmt.Sprintf("%s: %d GOOD, %d BAD, %d CANNOT TELL", result.Plural(len(r.Cells), "cell"), count[result.Good], count[result.Bad], count[result.Inconclusive])
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{double, "DOUBLE"}, {missing, "MISSING"}} {
+		if more.n > 0 {
+			text += fmt.Sprintf(", %d %s", more.n, more.what)
+		}
+	}
+	return text
 }
 
 func orDash(s string) string {
