@@ -44,7 +44,7 @@ func openModule(ctx context.Context, p *Params, folder string, env Env) (Space, 
 
 func openPackages(ctx context.Context, p *Params, folder string, env Env) (Space, error) {
 	o := *p.Packages
-	o.Good, o.Bad, o.Folder, o.Progress = p.Good, p.Bad, folder, env.Progress
+	o.Good, o.Bad, o.FindFix, o.Folder, o.Progress = p.Good, p.Bad, p.FindFix, folder, env.Progress
 	space, ends, err := OpenPackages(ctx, o)
 	return settle(p, space, ends, err)
 }
