@@ -53,8 +53,8 @@ soak: build qemu ## the same 20 times (stock, orphaning) and 5 times (the others
 
 # acceptance TIMEOUT,REPORT: the tests of the built command on the kernel package and the mutants in the cache.
 define acceptance
-@kernel=$$(tools/fetch-kernel); mutants=$$(tools/build-mutants --folder); \
-BONDREPRO_ACCEPTANCE=1 BONDREPRO_KERNEL="$$kernel" BONDREPRO_MUTANTS="$$mutants" BONDREPRO_SOAK_REPORT="$2" \
+@kernel=$$(tools/fetch-kernel); mutants=$$(tools/build-mutants --folder); headers=$$(tools/build-mutants --headers); \
+BONDREPRO_ACCEPTANCE=1 BONDREPRO_KERNEL="$$kernel" BONDREPRO_MUTANTS="$$mutants" BONDREPRO_HEADERS="$$headers" BONDREPRO_SOAK_REPORT="$2" \
 	go test -count 1 -timeout $1 -v ./internal/acceptance/
 endef
 

@@ -5,5 +5,7 @@
 //	BONDREPRO_ACCEPTANCE    1, or the tests are skipped
 //	BONDREPRO_KERNEL        a distribution's kernel package (.deb)
 //	BONDREPRO_MUTANTS       the folder of NAME/bonding.ko built for that kernel
+//	BONDREPRO_HEADERS       that kernel's headers, with the driver's source below ../../..
 //	BONDREPRO_SOAK_REPORT   a Markdown file to write; set and not empty, it also makes each case run often
+//	BONDREPRO_BISECT_SEED   the history that the bisect tests make; not set: a new one, whose seed is told
 package acceptance

@@ -14,6 +14,7 @@ var (
 	wanted     = os.Getenv("BONDREPRO_ACCEPTANCE") == "1"
 	kernelDeb  = os.Getenv("BONDREPRO_KERNEL")
 	mutants    = os.Getenv("BONDREPRO_MUTANTS")
+	headers    = os.Getenv("BONDREPRO_HEADERS")
 	soakReport = os.Getenv("BONDREPRO_SOAK_REPORT")
 )
 
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		guest.Main(guest.Handlers())
 	}
 	if wanted {
-		for what, path := range map[string]string{"the command": binary, "BONDREPRO_KERNEL": kernelDeb, "BONDREPRO_MUTANTS": mutants} {
+		for what, path := range map[string]string{"the command": binary, "BONDREPRO_KERNEL": kernelDeb, "BONDREPRO_MUTANTS": mutants, "BONDREPRO_HEADERS": headers} {
 			if _, err := os.Stat(path); err != nil {
 				fmt.Fprintf(os.Stderr, "%s is not there: %v; run make test-kernel\n", what, err)
 				os.Exit(1)
