@@ -97,7 +97,7 @@ func (m Metric) compare(minimum float64) Comparison {
 	if p, ok := differsBy(base, other, 0); ok {
 		c.P = &P{Value: p}
 		p, _ := differsBy(base, other, minimum)
-		c.PMinimum = &P{Value: max(p, c.P.Value)}
+		c.PMinimum = &P{Value: p}
 	}
 	return c
 }

@@ -64,6 +64,8 @@ func TestVerdicts(t *testing.T) {
 		{"constant, real and too small to matter", same(10, 1000), same(10, 1001), 1, 0, NoDifference, ""},
 		{"base is 0 on average only", []float64{-1, 1, -2, 2, -0.5, 0.5}, []float64{9, 11, 10, 12, 8, 9}, 1, 0, Higher, ""},
 
+		{"both are 0 on average only", []float64{-1, 1, -2, 2}, []float64{-1, 1, -3, 3}, 1, 0, CannotTell, WhyNotSeen},
+
 		{"one run", []float64{5}, []float64{6}, 1, 0, CannotTell, WhyOneUnit},
 		{"one run against many", []float64{5}, noisy, 1, 0, CannotTell, WhyOneUnit},
 	} {
@@ -158,6 +160,8 @@ func TestExactRankSumCountsAllWays(t *testing.T) {
 	for _, c := range [][2][]float64{
 		{{1, 1, 1, 2}, {1, 2, 2, 5, 5}},
 		{{3, 3}, {1, 3, 3, 3, 3, 4}},
+		{{0, 0, 0, 0}, {0, 3, 3, 3}},
+		{{0, 3, 3, 3, 3}, {3, 3}},
 		{{1, 2, 3, 4}, {5, 6, 7}},
 		{{0, 0, 0, 1, 9, 9}, {0, 1, 1, 1, 9}},
 	} {

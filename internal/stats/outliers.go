@@ -18,16 +18,13 @@ func Outliers(xs []float64) []float64 {
 	found := 0
 	for range len(xs) / 4 {
 		mean, sd := meanSD(rest)
-		if sd == 0 {
-			break
-		}
 		far := 0
 		for i, x := range rest {
 			if math.Abs(x-mean) > math.Abs(rest[far]-mean) {
 				far = i
 			}
 		}
-		deviate := math.Abs(rest[far]-mean) / sd
+		deviate := math.Abs(rest[far]-mean) / sd // not a number where the rest is equal: no outlier
 		limit := grubbs(warnRate, len(rest))
 		taken = append(taken, rest[far])
 		rest = slices.Delete(rest, far, far+1)

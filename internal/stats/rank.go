@@ -109,13 +109,6 @@ func doubledRanks(xs []float64) (ranks, ties []int) {
 // exactRankSum counts the ways to choose n of ranks by their sum, and is the two-sided p of sum. Counts are floating
 // point: they are only added, so they stay exact to some 1e-14 however large they get.
 func exactRankSum(ranks []int, n, sum int) float64 {
-	all := 0
-	for _, r := range ranks {
-		all += r
-	}
-	if n > len(ranks)-n {
-		n, sum = len(ranks)-n, all-sum
-	}
 	sorted := slices.Sorted(slices.Values(ranks))
 	most := 0
 	for _, r := range sorted[len(sorted)-n:] {

@@ -367,6 +367,30 @@ func TestFalseAlarms(t *testing.T) {
 	agrees(t, "drift", drifts, simulations, warnRate)
 }
 
+// Two modes that are as far apart as Bimodal says are found, a little nearer they are found less often.
+func TestModesAreFound(t *testing.T) {
+	for _, c := range []struct {
+		n         int
+		apart     float64 // in standard deviations of a mode
+		low, high int     // percent found
+	}{{10, 12, 80, 100}, {10, 6, 0, 20}, {100, 7, 95, 100}, {100, 5, 0, 20}} {
+		r := rand.New(rand.NewPCG(6, 10))
+		found := 0
+		for range simulations / 10 {
+			xs := make([]float64, c.n)
+			for i := range xs {
+				xs[i] = r.NormFloat64() + c.apart*float64(i%2)
+			}
+			if Bimodal(xs) != nil {
+				found++
+			}
+		}
+		if percent := found * 100 / (simulations / 10); percent < c.low || percent > c.high {
+			t.Errorf("%d values in two modes %v apart: found in %d %%", c.n, c.apart, percent)
+		}
+	}
+}
+
 // A further comparison of an arm with itself exceeds the floor as often as the calibration says.
 func TestCalibrationFloor(t *testing.T) {
 	for _, k := range []int{5, 20, 40} {

@@ -141,11 +141,52 @@ func TestBimodalGroups(t *testing.T) {
 	for name, xs := range map[string][]float64{
 		"few":     {5, 5.1, 4.9, 8, 8.1, 7.9, 8},
 		"one off": {5, 5.1, 4.9, 5, 5, 5.1, 4.9, 8},
+		"one low": {8, 8.1, 7.9, 8, 8, 8.1, 7.9, 5},
 		"equal":   same(9, 3),
+		"3 of 20": append(same(3, 8), 5, 5.1, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5),
 	} {
 		if m := Bimodal(xs); m != nil {
 			t.Errorf("%s: %+v", name, m)
 		}
+	}
+}
+
+// Of too few values nothing is said about outliers and drift.
+func TestTooFewToWarn(t *testing.T) {
+	if out := Outliers([]float64{5, 5, 5, 5, 9}); out != nil {
+		t.Errorf("outliers of five: %v", out)
+	}
+	if tr := trend([][]point{{{value: 1, at: 1}, {value: 4, at: 4}}, {{value: 2, at: 2}, {value: 3, at: 3}, {value: 5, at: 5}}}); tr != nil {
+		t.Errorf("a trend of five values in two groups: %+v", tr)
+	}
+}
+
+// What an exact test has to reach is Alpha divided by the number of metrics: five and five are enough for one, not for
+// ten. A metric without p does not count.
+func TestTooFewForManyMetrics(t *testing.T) {
+	m := Metric{Name: "m", Base: asRuns([]float64{1, 2, 3, 4, 5}), Other: asRuns([]float64{2, 1, 4, 3, 5.5})}
+	oneRun := Metric{Name: "one", Base: asRuns([]float64{1}), Other: m.Other}
+	for _, c := range []struct {
+		ms   []Metric
+		want []string
+	}{
+		{slices.Repeat([]Metric{m}, 10), []string{"too-few-runs "}},
+		{append([]Metric{m}, slices.Repeat([]Metric{oneRun}, 9)...), nil},
+	} {
+		cs, err := Compare(c.ms, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, codes(cs[0].Warnings)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestApart(t *testing.T) {
+	early, late := []point{{at: 1}, {at: 3}}, []point{{at: 4}, {at: 5}}
+	if !apart(early, late) || !apart(late, early) || apart(early, []point{{at: 2}, {at: 4}}) || apart(early, late[:1]) {
+		t.Error("apart does not tell which arms were interleaved")
 	}
 }
 
