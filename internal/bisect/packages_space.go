@@ -127,10 +127,6 @@ func (p *packages) Make(ctx context.Context, id string) (Image, error) {
 		return Image{}, err
 	}
 	p.announceFirst(i)
-	image := Image{Kernel: p.list[i].Spec, ModulesDir: p.options.ModulesDir}
-	if len(p.modules) == 0 {
-		return image, nil
-	}
 	release, err := p.release(ctx, p.list[i])
 	var wrong *kernel.UsageError
 	if errors.As(err, &wrong) {
@@ -139,8 +135,7 @@ func (p *packages) Make(ctx context.Context, id string) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
-	image.Modules = p.modulesOf(release)
-	return image, nil
+	return Image{Kernel: p.list[i].Spec, ModulesDir: p.options.ModulesDir, Modules: p.modulesOf(release)}, nil
 }
 
 // modulesOf are the given modules that were built for that release.

@@ -95,6 +95,7 @@ func served(t *testing.T, n int) (*packages, *server) {
 	s := &server{running: map[string]chan error{}}
 	p := newPackages(t.Context(), PackageOptions{Progress: func(string) {}}, clouds(n))
 	p.downloads = newDownloads(t.Context(), s.fetch)
+	p.release = func(_ context.Context, c kernel.Candidate) (string, error) { return c.Release(), nil }
 	p.last = n - 1
 	return p, s
 }
