@@ -130,8 +130,12 @@ func TestFailingLines(t *testing.T) {
 // A compiler that can't write its output complains of the source, too: the machine's fault decides.
 func TestTheMachineOutweighsTheSource(t *testing.T) {
 	d := &diagnosis{}
-	fmt.Fprint(d, "a.c:1:2: error: what\n/bin/sh: 1: cannot create a.d: No space left on device\nb.c:1:2: error: what") // without a newline
+	fmt.Fprint(d, "a.c:1:2: error: what\n/bin/sh: 1: cannot create a.d: No space left on device\nb.c:1:2: error: what\n")
 	check(t, d.explain("make", failed(), t.TempDir(), "/src"), false, "no space is left")
+
+	d = &diagnosis{}
+	fmt.Fprint(d, "a.c:1:2: error: what\n/bin/sh: 1: gcc: not found") // without a newline
+	check(t, d.explain("make", failed(), t.TempDir(), "/src"), false, "this machine has no gcc")
 
 	d = &diagnosis{}
 	fmt.Fprint(d, "make[1]: *** [Makefile:3: x] Error 1\nlast\n")

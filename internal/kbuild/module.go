@@ -45,6 +45,11 @@ func (m Module) Build(ctx context.Context) (file string, err error) {
 	if err := look(modulePrograms); err != nil {
 		return "", err
 	}
+	locked, err := lock(m.Source)
+	if err != nil {
+		return "", err
+	}
+	defer locked.Close()
 	if err := spaceLeft(m.Source, againBytes); err != nil {
 		return "", err
 	}

@@ -52,6 +52,11 @@ func (t Tree) Build(ctx context.Context) (spec string, err error) {
 	if err := os.MkdirAll(t.Out, 0o755); err != nil {
 		return "", fmt.Errorf("the folder to build in: %w", err)
 	}
+	locked, err := lock(t.Out)
+	if err != nil {
+		return "", err
+	}
+	defer locked.Close()
 	if err := spaceLeft(t.Out, t.needs()); err != nil {
 		return "", err
 	}

@@ -133,6 +133,12 @@ func TestApply(t *testing.T) {
 		t.Error("the old config was not kept")
 	}
 	write(t, tree, map[string]string{".config": "CONFIG_MINE=y\n"})
+	write(t, dir, map[string]string{"kconfig": "/CONFIG_KVM_GUEST/d"})
+	said := ""
+	if err := Apply(t.Context(), tree, func(s string) { said += s }); err != nil || said != "this kernel has no CONFIG_KVM_GUEST: it boots and measures without" {
+		t.Errorf("said %q, %v", said, err)
+	}
+	write(t, tree, map[string]string{".config": "CONFIG_MINE=y\n"})
 	write(t, dir, map[string]string{"kconfig": "/CONFIG_VIRTIO_NET/d;/CONFIG_SMP/d"})
 	err := Apply(t.Context(), tree, nil)
 	check(t, err, false, "CONFIG_SMP, CONFIG_VIRTIO_NET")
@@ -250,6 +256,36 @@ func TestResumable(t *testing.T) {
 	}
 	if exists(filepath.Join(dir, unfinished)) {
 		t.Error("a make that ended by itself reads as killed")
+	}
+}
+
+func TestOneBuildAtATime(t *testing.T) {
+	dir := fake(t, buildsImage+buildsModule)
+	tree := Tree{Source: source(t), Out: filepath.Join(dir, "out")}
+	module := Module{Source: tree.Out, Headers: headers(t), Name: "bonding"}
+	write(t, tree.Out, map[string]string{"Makefile": "obj-m := bonding.o\n"})
+	locked, err := lock(tree.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = tree.Build(t.Context())
+	check(t, err, false, "another build runs in "+tree.Out)
+	_, err = module.Build(t.Context())
+	check(t, err, false, "another build runs in "+tree.Out)
+	locked.Close()
+	if _, err := tree.Build(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSpaceThatATreeNeeds(t *testing.T) {
+	tree := Tree{Out: t.TempDir()}
+	small := tree.needs()
+	tree.Config = "config"
+	whole := tree.needs()
+	write(t, tree.Out, map[string]string{"vmlinux": ""})
+	if again := tree.needs(); again >= small || small >= whole {
+		t.Errorf("again %d, the fragment %d, a whole config %d bytes", again, small, whole)
 	}
 }
 
