@@ -70,6 +70,7 @@ func verdict(t *testing.T, base, other []Run, minimum float64) Comparison {
 // An arm against itself, ten runs each with a noise of 1 %: Welch's test sees a difference as often as stated. Of
 // skewed values it does not see more.
 func TestFalseDifferences(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 1))
 	var seen, claimed, skewedSeen, ranks int
 	for range simulations {
@@ -95,6 +96,7 @@ func TestFalseDifferences(t *testing.T) {
 
 // Counts of few values are full of ties.
 func TestFalseDifferencesOfTiedValues(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 2))
 	seen := 0
 	for range simulations {
@@ -113,6 +115,7 @@ func TestFalseDifferencesOfTiedValues(t *testing.T) {
 
 // A difference of just the minimum is the worst case for all three claims.
 func TestClaimsAtTheMinimum(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 3))
 	count := map[Verdict]int{}
 	for range simulations {
@@ -128,6 +131,7 @@ func TestClaimsAtTheMinimum(t *testing.T) {
 
 // An interval holds the true value as often as it says; of very few runs whose variances are equal, more often.
 func TestCoverage(t *testing.T) {
+	t.Parallel()
 	for i, c := range []struct {
 		name         string
 		law          law
@@ -144,6 +148,7 @@ func TestCoverage(t *testing.T) {
 		{name: "three and three", law: normal, n1: 3, n2: 3, sd1: 0.01, sd2: 0.01, ratio: 1.02, conservative: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := rand.New(rand.NewPCG(6, uint64(100+i)))
 			var difference, percent, mean, said int
 			for range simulations {
@@ -181,6 +186,7 @@ func holds(i *Interval, x float64) bool { return i.Low <= x && x <= i.High }
 // Ten runs each and a noise of 1 % (the standard deviation of a run, of its mean) find a slowdown of 3 % as one that
 // is larger than 1 %.
 func TestKnownSlowdownIsFound(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 4))
 	found := 0
 	for range simulations {
@@ -198,6 +204,7 @@ func TestKnownSlowdownIsFound(t *testing.T) {
 // Of eight metrics some differ. The chance of any claim about the others is held, also where their noise is in common.
 // (That Compare claims by these p is TestOneCallIsOneFamily's.)
 func TestHolmHoldsTheFamily(t *testing.T) {
+	t.Parallel()
 	const metrics, runs = 8, 10
 	for _, c := range []struct {
 		name     string
@@ -254,6 +261,7 @@ func boots(r *rand.Rand, first, boots, runs int, mean, bootSD, runSD float64) (o
 // Two kernels that are the same, six boots of ten runs each, boots that differ by 1 %, runs by 0.5 %: Welch over the
 // runs sees a difference most of the time. Over the boots it sees as many as stated, and the interval is right.
 func TestRunsOfABootAreNotIndependent(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 7))
 	var naive, ours, covered int
 	for range simulations {
@@ -286,6 +294,7 @@ func TestRunsOfABootAreNotIndependent(t *testing.T) {
 // The machine slows down by 3 % while it measures. In ABBA order that is no difference; one arm after the other it is, and
 // a warning says so.
 func TestDriftIsNoDifference(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		order string
 		sound bool
@@ -325,6 +334,7 @@ func TestDriftIsNoDifference(t *testing.T) {
 
 // Warnings about nothing are rare, as stated.
 func TestFalseAlarms(t *testing.T) {
+	t.Parallel()
 	laws := map[string]func(*rand.Rand) float64{
 		"normal":      func(r *rand.Rand) float64 { return r.NormFloat64() },
 		"uniform":     func(r *rand.Rand) float64 { return r.Float64() },
@@ -369,6 +379,7 @@ func TestFalseAlarms(t *testing.T) {
 
 // Two modes that are as far apart as Bimodal says are found, a little nearer they are found less often.
 func TestModesAreFound(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		n         int
 		apart     float64 // in standard deviations of a mode
@@ -393,6 +404,7 @@ func TestModesAreFound(t *testing.T) {
 
 // A further comparison of an arm with itself exceeds the floor as often as the calibration says.
 func TestCalibrationFloor(t *testing.T) {
+	t.Parallel()
 	for _, k := range []int{5, 20, 40} {
 		r := rand.New(rand.NewPCG(6, uint64(k)))
 		exceeded, chance := 0, 0.0

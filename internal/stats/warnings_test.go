@@ -151,6 +151,34 @@ func TestBimodalGroups(t *testing.T) {
 	}
 }
 
+// A drift from boot to boot is one, too. Boots with levels of their own, without a direction, are none, and their levels are
+// no drift of the runs.
+func TestDriftOverBoots(t *testing.T) {
+	noise := []float64{0.1, -0.1, 0.05, -0.05}
+	for _, c := range []struct {
+		name   string
+		levels []float64 // of the boots, which belong to base and other by turns
+		want   []string
+	}{
+		{"rising", []float64{10, 11, 12, 13, 14, 15, 16.1, 17}, []string{"drift "}},
+		{"up and down", []float64{10, 11, 17, 18, 10, 12, 17, 18}, nil},
+	} {
+		var arms [2][]Run
+		for boot, level := range c.levels {
+			for i, x := range noise {
+				arms[boot%2] = append(arms[boot%2], Run{Value: level + x, Boot: boot, At: boot*len(noise) + i + 1})
+			}
+		}
+		cs, err := Compare([]Metric{{Name: c.name, Base: arms[0], Other: arms[1]}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, codes(cs[0].Warnings)); d != "" {
+			t.Errorf("%s: - want, + got:\n%s%v", c.name, d, cs[0].Warnings)
+		}
+	}
+}
+
 // Of too few values nothing is said about outliers and drift.
 func TestTooFewToWarn(t *testing.T) {
 	if out := Outliers([]float64{5, 5, 5, 5, 9}); out != nil {
