@@ -66,6 +66,14 @@ func merge(base string) string {
 	return b.String() + "\n" + fragment
 }
 
+// loadable are the options whose modules are loaded in our machines where they are not built in (internal/testbed): kconfig
+// may make modules of them in a larger config, as of BONDING with TLS=m (depends on TLS || !TLS_DEVICE).
+var loadable = map[string]bool{
+	"CONFIG_VIRTIO_PCI": true, "CONFIG_VIRTIO_NET": true, "CONFIG_BONDING": true, "CONFIG_VLAN_8021Q": true, "CONFIG_IPV6": true,
+	"CONFIG_NET_SCH_INGRESS": true, "CONFIG_NET_CLS_MATCHALL": true, "CONFIG_NET_ACT_GACT": true,
+	"CONFIG_NET_SCH_NETEM": true, "CONFIG_NET_SCH_FQ": true, "CONFIG_NET_SCH_FQ_CODEL": true,
+}
+
 // lost are the options of the fragment that a config does not have as the fragment has them.
 func lost(config string) (needed, useful []string) {
 	has := map[string]string{}
@@ -78,7 +86,7 @@ func lost(config string) (needed, useful []string) {
 			value = "n"
 		}
 		switch {
-		case value == o.value:
+		case value == o.value, value == "m" && loadable[o.name]:
 		case o.useful:
 			useful = append(useful, o.name)
 		default:

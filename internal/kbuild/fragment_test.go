@@ -14,6 +14,11 @@ func TestFragmentIsInOrder(t *testing.T) {
 		}
 	}
 	options := parseConfig(Fragment())
+	for name := range loadable {
+		if !slices.ContainsFunc(options, func(o option) bool { return o.name == name }) {
+			t.Errorf("%s can be loaded, and is not in the fragment", name)
+		}
+	}
 	for _, o := range options {
 		if seen[o.name] || o.value != "y" && o.value != "n" {
 			t.Errorf("%s=%s: an option is there once, built in or left out", o.name, o.value)
@@ -47,7 +52,8 @@ func TestLost(t *testing.T) {
 		"all":                  {fragment, nil, nil},
 		"one is gone":          {without("CONFIG_BONDING=y", ""), []string{"CONFIG_BONDING"}, nil},
 		"one is off":           {without("CONFIG_BONDING=y", "# CONFIG_BONDING is not set\n"), []string{"CONFIG_BONDING"}, nil},
-		"one is a module":      {without("CONFIG_BONDING=y", "CONFIG_BONDING=m\n"), []string{"CONFIG_BONDING"}, nil},
+		"one can be loaded":    {without("CONFIG_BONDING=y", "CONFIG_BONDING=m\n"), nil, nil},
+		"one is a module":      {without("CONFIG_BINFMT_ELF=y", "CONFIG_BINFMT_ELF=m\n"), []string{"CONFIG_BINFMT_ELF"}, nil},
 		"a useful one is gone": {without("CONFIG_KVM_GUEST=y", ""), nil, []string{"CONFIG_KVM_GUEST"}},
 		"what must be off is":  {without("# CONFIG_LOCALVERSION_AUTO is not set", ""), nil, nil},
 		"what must be off":     {without("# CONFIG_LOCALVERSION_AUTO is not set", "CONFIG_LOCALVERSION_AUTO=y\n"), []string{"CONFIG_LOCALVERSION_AUTO"}, nil},
