@@ -152,6 +152,7 @@ func TestPackagesAreFetchedAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Announce([]string{cloudID(3), cloudID(7), cloudID(2)})
+		wantNow(t, s, 3, 7)
 		p.Announce([]string{cloudID(3), cloudID(7)}) // the engine says so before each boot
 		wantNow(t, s, 3, 7)
 		if diff := cmp.Diff([]string{cloudID(3), cloudID(7), cloudID(5)}, s.kept); diff != "" {

@@ -66,6 +66,22 @@ Architecture: amd64
 Depends: linux-image-loop
 Filename: pool/x
 
+Package: linux-image-older
+Version: 1
+Architecture: amd64
+Depends: linux-image-rebuilt (= 1.0-1)
+Filename: pool/x
+
+Package: linux-image-rebuilt
+Version: 1.0-1
+Architecture: amd64
+Filename: pool/x
+
+Package: linux-image-rebuilt
+Version: 1.0-2
+Architecture: amd64
+Filename: pool/x
+
 Package: fast-kernel
 Version: 1:2.0-1
 Architecture: amd64
@@ -119,6 +135,9 @@ func TestCandidatesOfTheIndex(t *testing.T) {
 		"deb:*-generic":                                       {"linux-image-6.8.0-9-generic=6.8.0-9.9", "linux-image-unsigned-6.8.0-10-generic=6.8.0-10.10"},
 		"deb:linux-image-generic":                             {"linux-image-unsigned-6.8.0-10-generic=6.8.0-10.10"},
 		"deb:fast-kernel":                                     {"fast-kernel=1:2.0-1"},
+		"deb:linux-image-older":                               {"linux-image-rebuilt=1.0-1"},
+		"deb:linux-image-rebuilt":                             {"linux-image-rebuilt=1.0-2"},
+		"deb:linux-image-reb*":                                {"linux-image-rebuilt=1.0-1", "linux-image-rebuilt=1.0-2"},
 		"deb:fast-kernel=1:2.0-1":                             {"fast-kernel=1:2.0-1"},
 		c57 + " deb:linux-image-6.1.0-5?-cloud-amd64 " + c100: {c56, c57, c100},
 	} {

@@ -161,7 +161,6 @@ func (o *opener) download(ctx context.Context, what string, p dependency) error 
 	if err := os.Rename(deb, kept); err != nil {
 		return fmt.Errorf("keep package %s: %w", what, err)
 	}
-	touch(kept) // it has the time that the server has
 	_, err = o.prune(PruneOptions{Limit: o.CacheLimit, Keep: append(slices.Clone(o.Keep), packageID(kept))})
 	return err
 }
