@@ -116,7 +116,7 @@ func TestBisectStep(t *testing.T) {
 	for _, seed := range bisectSeeds(t) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			h := newHistory(t, seed)
-			build := fmt.Sprintf("make -s -C %s M=$PWD/%s CONFIG_BONDING=m modules", headers, bondingFolder)
+			build := fmt.Sprintf("make -s -C %s M=$PWD/%s modules", headers, bondingFolder)
 			step := append([]string{"bondrepro", "bisect", "step", "--kernel", kernelDeb,
 				"--module", "bonding=" + bondingFolder + "/bonding.ko", "--build=" + build}, brief...)
 			step = append(step, "bond-multicast-tx")

@@ -89,13 +89,9 @@ func (r *Repo) Dirty(ctx context.Context) (string, error) {
 
 // Resolve gives the commit that a revision names. An unknown one is a *UserError.
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
-	unknown := userf("%s is no revision of %s", rev, r.Dir())
-	if rev == "" || strings.HasPrefix(rev, "-") { // git would take it for an option
-		return "", unknown
-	}
 	id, err := r.git(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
 	if exited(err, 1) || exited(err, 128) { // 128 where the name itself can't be one
-		return "", unknown
+		return "", userf("%s is no revision of %s", rev, r.Dir())
 	}
 	return id, err
 }

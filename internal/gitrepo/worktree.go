@@ -36,7 +36,7 @@ func (r *Repo) Worktree(ctx context.Context, dir, commit string) (*Worktree, err
 	if err := w.Remove(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := run(ctx, r.Dir(), write, "worktree", "add", "--quiet", "--force", "--force", "--detach", w.Dir, commit); err != nil {
+	if _, err := run(ctx, r.Dir(), write, "worktree", "add", "--quiet", "--detach", w.Dir, commit); err != nil {
 		return nil, err
 	}
 	if !w.find(ctx) {
@@ -96,24 +96,13 @@ func (w *Worktree) RevertOnto(ctx context.Context, tip, commit string) (clean bo
 		return false, errors.Join(err, w.reset(ctx, tip))
 	}
 	changed, err := run(ctx, w.Dir, walk, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
-	if err != nil {
-		return false, err
-	}
-	return changed != "", w.forget(ctx)
+	return changed != "", err
 }
 
 // reset puts the worktree right after a revert that did not work.
 func (w *Worktree) reset(ctx context.Context, tip string) error {
 	w.unlock()
-	if _, err := run(ctx, w.Dir, write, "reset", "--quiet", "--hard", tip, "--"); err != nil {
-		return err
-	}
-	return w.forget(ctx)
-}
-
-// forget ends a revert for git, and leaves the files: the next one would be refused.
-func (w *Worktree) forget(ctx context.Context) error {
-	_, err := run(ctx, w.Dir, lookUp, "revert", "--quit")
+	_, err := run(ctx, w.Dir, write, "reset", "--quiet", "--hard", tip, "--")
 	return err
 }
 

@@ -122,6 +122,21 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
+// TestLocksOfAKilledGit: nobody else is in our worktree, so they are in nobody's way.
+func TestLocksOfAKilledGit(t *testing.T) {
+	h := newHistory(t)
+	one, two := h.commit("a", "1"), h.commit("a", "2")
+	w := h.tree(h.open(), two)
+	for _, lock := range []string{"index.lock", "HEAD.lock"} {
+		if err := os.WriteFile(filepath.Join(w.gitDir, lock), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Checkout(t.Context(), one); err != nil || content(w.Dir, "a") != "1" {
+		t.Errorf("a is %q, %v", content(w.Dir, "a"), err)
+	}
+}
+
 // conflict leaves the worktree in the middle of a revert.
 func (h *history) conflict(w *Worktree) {
 	h.t.Helper()
