@@ -2,6 +2,8 @@ package bisect
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"bondrepro/internal/gitrepo"
 )
@@ -19,6 +21,9 @@ type GitSpace struct {
 	images   *images
 	builder  builder
 	progress func(string)
+	// left are the answers of Left: the engine asks for all of its way again before each boot, and in a kernel's history each
+	// answer takes git seconds.
+	left map[string][]string
 }
 
 var (
@@ -28,7 +33,19 @@ var (
 
 // Left gives the commits that may still be the first of the new kind, the one that halves them best first.
 func (s *GitSpace) Left(ctx context.Context, m Marks) ([]string, error) {
-	return s.repo.BisectAll(ctx, m.New, m.Old, s.paths)
+	key := m.New + " ^" + strings.Join(m.Old, " ^")
+	ids, known := s.left[key]
+	if !known {
+		var err error
+		if ids, err = s.repo.BisectAll(ctx, m.New, m.Old, s.paths); err != nil {
+			return nil, err
+		}
+		if s.left == nil {
+			s.left = map[string][]string{}
+		}
+		s.left[key] = ids
+	}
+	return slices.Clone(ids), nil
 }
 
 // Before gives a commit's own parents, all of a merge's, also where paths limit the points and a parent is no point. Between

@@ -221,9 +221,18 @@ func TestGitSpaceLeft(t *testing.T) {
 		if ends != (Ends{Old: m[0], New: x.new}) {
 			t.Errorf("%s: the ends are %v, want %s, %s", x.name, ends, m[0], x.new)
 		}
-		left, err := s.Left(t.Context(), Marks{Old: append([]string{ends.Old}, x.old...), New: ends.New})
+		marks := Marks{Old: append([]string{ends.Old}, x.old...), New: ends.New}
+		left, err := s.Left(t.Context(), marks)
 		if err != nil {
 			t.Fatal(err)
+		}
+		again, err := s.Left(t.Context(), marks)
+		if err != nil || !slices.Equal(again, left) {
+			t.Errorf("%s: asked again, left are %v, %v", x.name, again, err)
+		}
+		clear(again) // an answer is the caller's
+		if again, err = s.Left(t.Context(), marks); err != nil || !slices.Equal(again, left) {
+			t.Errorf("%s: asked a third time, left are %v, %v", x.name, again, err)
 		}
 		slices.Sort(left)
 		slices.Sort(x.left)
@@ -231,7 +240,23 @@ func TestGitSpaceLeft(t *testing.T) {
 			t.Errorf("%s: left are %v, want %v", x.name, left, x.left)
 		}
 	}
-	s, _, _ := c.space(TreeOptions{Good: m[0], Bad: unrelated, Paths: []string{"value"}})
+	s, ends, _ := c.space(TreeOptions{Good: m[0], Bad: last})
+	for _, x := range []struct {
+		marks Marks
+		want  []string
+	}{ // of one space: other marks are another question
+		{Marks{Old: []string{ends.Old}, New: last}, []string{m[1], m[2], m[3], side, merge}},
+		{Marks{Old: []string{ends.Old, m[3]}, New: last}, []string{side, merge}},
+		{Marks{Old: []string{ends.Old, m[3]}, New: merge}, []string{side}},
+	} {
+		left, err := s.Left(t.Context(), x.marks)
+		slices.Sort(left)
+		slices.Sort(x.want)
+		if err != nil || !slices.Equal(left, x.want) {
+			t.Errorf("%v: left are %v, %v; want %v", x.marks, left, err, x.want)
+		}
+	}
+	s, _, _ = c.space(TreeOptions{Good: m[0], Bad: unrelated, Paths: []string{"value"}})
 	if before, err := s.Before(t.Context(), last); err != nil || !slices.Equal(before, []string{merge}) {
 		t.Errorf("before the last change of a path is %v, %v; want its own parent", before, err)
 	}

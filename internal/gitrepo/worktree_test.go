@@ -149,6 +149,32 @@ func (h *history) conflict(w *Worktree) {
 	}
 }
 
+// TestWorktreeByALink: git writes paths down without symbolic links, whatever the user called them.
+func TestWorktreeByALink(t *testing.T) {
+	h := newHistory(t)
+	one, two := h.commit("a", "1"), h.commit("a", "2")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(h.dir, link); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(t.Context(), link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{one, two} { // made, then taken over
+		w, err := r.Worktree(t.Context(), filepath.Join(link, ".git", "tree"), id)
+		if err != nil || w.Dir != filepath.Join(h.dir, ".git", "tree") || content(w.Dir, "a") == "" {
+			t.Fatalf("the worktree is %+v, %v", w, err)
+		}
+		if id == two {
+			if err := w.Remove(t.Context()); err != nil {
+				t.Error(err)
+			}
+			h.nothingLeft(w)
+		}
+	}
+}
+
 // TestForeignFolder: what is not ours is not touched.
 func TestForeignFolder(t *testing.T) {
 	h := newHistory(t)
