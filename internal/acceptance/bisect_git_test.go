@@ -123,19 +123,28 @@ func TestBisectStep(t *testing.T) {
 			path := []string{"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}
 			began := time.Now()
 			var all string
-			for _, command := range [][]string{
-				{"bisect", "start", "main", h.good},
-				append([]string{"bisect", "run"}, step...),
+			for _, c := range []struct {
+				exit    int
+				command []string
+			}{
+				{0, []string{"git", "bisect", "start", "main", h.good}},
+				{0, []string{"git", "checkout", "--quiet", "main"}},
+				{1, step}, // once on the bad end, whose diagnosis then counts
+				{0, append([]string{"git", "bisect", "run"}, step...)},
 			} {
-				code, output := runIn(t, h.folder, path, "git", command...)
+				program := map[string]string{"git": "git", "bondrepro": binary}[c.command[0]]
+				code, output := runIn(t, h.folder, path, program, c.command[1:]...)
 				all += output
-				if code != 0 {
-					t.Fatalf("git %s ended in %d; it wrote:\n%s", command[1], code, all)
+				if code != c.exit {
+					t.Fatalf("%.40q ended in %d; it wrote:\n%s", c.command, code, all)
 				}
 			}
 			wall := time.Since(began)
 			t.Logf("%.0f s; it wrote:\n%s", wall.Seconds(), all)
 			if want := h.culprit + " is the first bad commit"; !strings.Contains(all, want) {
+				t.Errorf("it does not say %q", want)
+			}
+			if want := "its verdict stands"; !strings.Contains(all, want) { // git begins with the bad end
 				t.Errorf("it does not say %q", want)
 			}
 			log := h.git(t, "bisect", "log")

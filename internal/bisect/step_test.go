@@ -71,7 +71,9 @@ func (r *reader) Run(_ context.Context, image Image, rate []float64) (result.Tri
 		return t, fmt.Errorf("no story %q", word)
 	}
 	t.LineRate = rate
-	if rate == nil {
+	if t.Failed {
+		t.LineRate = nil // it did not come so far
+	} else if rate == nil {
 		t.LineRate = []float64{float64(1000 + r.boots)}
 	}
 	return t, nil
@@ -185,6 +187,7 @@ func TestStepState(t *testing.T) {
 	good := k.kernel("clean")
 	other := k.kernel("drops")
 	unclear := k.kernel("unclear")
+	fails := k.kernel("panic")
 	same := k.kernel("clean")
 	k.git("revert", "--no-edit", same)
 	bad := k.kernel("orphan")
@@ -196,6 +199,8 @@ func TestStepState(t *testing.T) {
 
 	begin()
 	k.want(isBad, 1, "back-pressure")
+	at(fails)
+	k.want(isSkipped, 1, "panicked")
 	at(good)
 	k.want(isGood, 2, "nothing was dropped")
 	if want := []float64{1001}; len(k.runner.rates) != 2 || !slices.Equal(k.runner.rates[0], want) || !slices.Equal(k.runner.rates[1], want) {
