@@ -76,7 +76,7 @@ func install(config, finished, text string) error {
 	return nil
 }
 
-// isTree is an error for a folder that is no kernel tree (or, with built, that was not built in either).
+// isTree is an error for a folder that is no kernel tree.
 func isTree(dir string) error {
 	for _, name := range []string{"Makefile", "Kconfig"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

@@ -21,7 +21,6 @@ type diagnosis struct {
 	copy io.Writer // gets all that is read; nil for none
 
 	mu      sync.Mutex
-	part    []byte // a line that has not ended yet
 	machine string // one sentence, the first fault of the machine
 	source  string // the first error of the source
 	make    string // the first that make says of a target
@@ -34,28 +33,42 @@ var shellCodes = map[int]string{
 	129: "was ended by SIGHUP", 130: "was ended by SIGINT", 137: "was killed", 143: "was ended by SIGTERM",
 }
 
-var _ io.Writer = (*diagnosis)(nil)
+// stream is standard output or standard error: the end of one line of it may be written after a line of the other.
+type stream struct {
+	*diagnosis
+	part []byte // a line that has not ended yet
+}
 
-// Write takes standard output and standard error at once.
-func (d *diagnosis) Write(b []byte) (int, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.part = append(d.part, b...)
+var _ io.Writer = (*stream)(nil)
+
+// Write reads whole lines and keeps the rest.
+func (s *stream) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.part = append(s.part, b...)
 	for {
-		line, rest, ended := bytes.Cut(d.part, []byte("\n"))
+		line, rest, ended := bytes.Cut(s.part, []byte("\n"))
 		if !ended {
 			break
 		}
-		d.line(string(line))
-		d.part = rest
+		s.line(string(line))
+		s.part = rest
 	}
-	if len(d.part) > maxLine {
-		d.part = d.part[:maxLine]
+	if len(s.part) > maxLine {
+		s.part = s.part[:maxLine]
 	}
-	if d.copy == nil {
+	if s.copy == nil {
 		return len(b), nil
 	}
-	return d.copy.Write(b)
+	return s.copy.Write(b)
+}
+
+// end reads a last line that did not end.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line(string(s.part))
+	s.part = nil
 }
 
 // line looks at one line.
@@ -78,12 +91,6 @@ func (d *diagnosis) line(s string) {
 
 // explain turns the failure of the process into the machine's fault or the source's. Names of files are relative to source.
 func (d *diagnosis) explain(program string, err error, place, source string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.part) > 0 {
-		d.line(string(d.part))
-		d.part = nil
-	}
 	var ended *osrun.Error
 	if !errors.As(err, &ended) {
 		return err

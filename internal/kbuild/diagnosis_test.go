@@ -11,6 +11,17 @@ import (
 	"bondrepro/internal/osrun"
 )
 
+// heard is a diagnosis of what was written to standard error.
+func heard(text string) *diagnosis {
+	s := &stream{diagnosis: &diagnosis{}}
+	for len(text) > 0 { // as it may come out of a pipe
+		n, _ := s.Write([]byte(text[:min(7, len(text))]))
+		text = text[n:]
+	}
+	s.end()
+	return s.diagnosis
+}
+
 // failed is a make that ended as make does when anything failed.
 func failed() error { return &osrun.Error{Command: "make -j2", ExitCode: 2} }
 
@@ -53,12 +64,7 @@ func TestRecordedFailures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &diagnosis{}
-			for len(text) > 0 { // as it may come out of a pipe
-				n, _ := d.Write(text[:min(7, len(text))])
-				text = text[n:]
-			}
-			err = d.explain("make", failed(), t.TempDir(), "/src")
+			err = heard(string(text)).explain("make", failed(), t.TempDir(), "/src")
 			check(t, err, tt.ofSource, tt.text)
 			if tt.ofSource && err.Error() != "it does not build: "+tt.text {
 				t.Errorf("got %q", err)
@@ -117,9 +123,7 @@ func TestFailingLines(t *testing.T) {
 		{"ld: net/core/dev.o: in function `f': dev.c:(.text+0x1): undefined reference to `g'", ""},
 	}
 	for _, tt := range tests {
-		d := &diagnosis{}
-		fmt.Fprintln(d, tt.line)
-		err := d.explain("make", failed(), t.TempDir(), "/src")
+		err := heard(tt.line+"\n").explain("make", failed(), t.TempDir(), "/src")
 		var b *BuildError
 		if errors.As(err, &b) != (tt.want == "") || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s\n\tgives %v (%T), want %q", tt.line, err, err, tt.want)
@@ -129,18 +133,25 @@ func TestFailingLines(t *testing.T) {
 
 // A compiler that can't write its output complains of the source, too: the machine's fault decides.
 func TestTheMachineOutweighsTheSource(t *testing.T) {
-	d := &diagnosis{}
-	fmt.Fprint(d, "a.c:1:2: error: what\n/bin/sh: 1: cannot create a.d: No space left on device\nb.c:1:2: error: what\n")
-	check(t, d.explain("make", failed(), t.TempDir(), "/src"), false, "no space is left")
-
-	d = &diagnosis{}
-	fmt.Fprint(d, "a.c:1:2: error: what\n/bin/sh: 1: gcc: not found") // without a newline
-	check(t, d.explain("make", failed(), t.TempDir(), "/src"), false, "this machine has no gcc")
-
-	d = &diagnosis{}
-	fmt.Fprint(d, "make[1]: *** [Makefile:3: x] Error 1\nlast\n")
-	check(t, d.explain("make", failed(), t.TempDir(), "/src"), true, "make[1]: *** [Makefile:3: x] Error 1")
+	for text, machine := range map[string]string{
+		"a.c:1:2: error: what\n/bin/sh: 1: cannot create a.d: No space left on device\nb.c:1:2: error: what\n": "no space is left",
+		"a.c:1:2: error: what\n/bin/sh: 1: gcc: not found":                                                     "this machine has no gcc", // without a newline
+	} {
+		check(t, heard(text).explain("make", failed(), t.TempDir(), "/src"), false, machine)
+	}
+	err := heard("make[1]: *** [Makefile:3: x] Error 1\nlast\n").explain("make", failed(), t.TempDir(), "/src")
+	check(t, err, true, "make[1]: *** [Makefile:3: x] Error 1")
 	check(t, (&diagnosis{}).explain("make", failed(), t.TempDir(), "/src"), true, "exit code 2 and said nothing")
+}
+
+// A line of standard error is whole, though it comes in the middle of one of standard output.
+func TestLinesOfBothStreams(t *testing.T) {
+	d := &diagnosis{}
+	stdout, stderr := &stream{diagnosis: d}, &stream{diagnosis: d}
+	fmt.Fprint(stdout, "  CC      net/co")
+	fmt.Fprint(stderr, "/bin/sh: 1: gcc: not found\n")
+	fmt.Fprint(stdout, "re/dev.o\n")
+	check(t, d.explain("make", failed(), t.TempDir(), "/src"), false, "this machine has no gcc")
 }
 
 func TestEndsThatAreTheMachines(t *testing.T) {
@@ -150,8 +161,6 @@ func TestEndsThatAreTheMachines(t *testing.T) {
 		"was ended after 12h0m0s":                        &osrun.Error{ExitCode: -1, Signal: 9, Timeout: patience, Err: os.ErrDeadlineExceeded},
 		"can't be run: permission denied":                &osrun.Error{ExitCode: -1, Err: os.ErrPermission},
 	} {
-		d := &diagnosis{}
-		fmt.Fprintln(d, "a.c:1:2: error: what")
-		check(t, d.explain("make", err, t.TempDir(), "/src"), false, text)
+		check(t, heard("a.c:1:2: error: what\n").explain("make", err, t.TempDir(), "/src"), false, text)
 	}
 }

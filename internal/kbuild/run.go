@@ -70,8 +70,11 @@ func (b *build) run(ctx context.Context, c osrun.Cmd) error {
 		d.copy = b.log
 		fmt.Fprintf(b.log, "+ %s %s\n", c.Path, strings.Join(c.Args, " ")) // what can't be written now is told by the next write
 	}
-	c.Stdout, c.Stderr, c.Timeout = d, d, patience
+	stdout, stderr := &stream{diagnosis: d}, &stream{diagnosis: d}
+	c.Stdout, c.Stderr, c.Timeout = stdout, stderr, patience
 	_, err := osrun.Run(ctx, c)
+	stdout.end()
+	stderr.end()
 	if err == nil {
 		return nil
 	}
