@@ -36,18 +36,6 @@ func trend(groups [][]point) *Trend {
 	return &Trend{Change: slope * (last - first), P: tTwoSided(t, float64(df))}
 }
 
-// ordered tells whether the places of all units are known.
-func ordered(groups ...[]point) bool {
-	for _, g := range groups {
-		for _, p := range g {
-			if p.at <= 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // apart tells whether one sample was measured as a whole before the other.
 func apart(base, other []point) bool {
 	if len(base) < 2 || len(other) < 2 {
