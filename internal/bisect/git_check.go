@@ -47,7 +47,7 @@ func checkTree(ctx context.Context, repo *gitrepo.Repo, config, commit string) e
 			return wrong("--config: %v", err)
 		}
 	}
-	return checkPrograms("make", "gcc", "flex", "bison", "bc")
+	return checkPrograms("make", "gcc", "ld", "flex", "bison", "bc")
 }
 
 // checkHeaders makes sure that a module can be built against a folder: lib/modules/RELEASE/build, a linux-headers folder
@@ -58,7 +58,7 @@ func checkHeaders(folder string) error {
 	if err != nil {
 		return wrong("--headers %s: there is no %s in it: give lib/modules/RELEASE/build, a linux-headers folder or a built kernel tree", folder, configured)
 	}
-	return checkPrograms("make", compilerOf(string(text)))
+	return checkPrograms("make", "ld", compilerOf(string(text)))
 }
 
 // compilerOf is the program that a configuration was made for, as kbuild will start it: Debian's headers name gcc-12, others

@@ -55,9 +55,11 @@ const (
 	logsName   = "logs"   // what make said
 )
 
-// Room that building takes besides the checkout: a kernel of our config with its objects; a module.
+// Room that building takes besides the checkout, in bytes, images and results with it: a kernel of our config (its objects
+// were 161 MB of Linux 6.1), one of a config of the user's, a module.
 const (
-	treeRoom   = 2 << 30
+	treeRoom   = 512 << 20
+	configRoom = 3 << 30
 	moduleRoom = 64 << 20
 )
 
@@ -97,6 +99,9 @@ func openTreeSpace(ctx context.Context, o TreeOptions) (*GitSpace, Ends, error) 
 		repo: repo, paths: r.paths, ends: ends, progress: o.Progress,
 		images:  &images{folder: o.Folder, most: keepTrees},
 		builder: treeBuilder{config: o.Config, command: o.Build, folder: o.Folder},
+	}
+	if o.Config != "" || o.Build != "" {
+		return s, ends, s.checkOut(ctx, configRoom)
 	}
 	return s, ends, s.checkOut(ctx, treeRoom)
 }
