@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Apply merges the fragment into tree/.config, into an empty one (allnoconfig) where there is none, and has kconfig complete it.
@@ -33,7 +34,7 @@ func Apply(ctx context.Context, tree string, say func(string)) error {
 	}
 	lacks, err := b.configure(ctx, tree, tree, string(base))
 	if err == nil && len(lacks) > 0 {
-		b.progress(left(lacks))
+		b.progress("this kernel has no " + strings.Join(lacks, ", ") + ": it boots and measures without")
 	}
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Names of what configure writes beside .config, and removes.
@@ -84,9 +83,4 @@ func isTree(dir string) error {
 		}
 	}
 	return nil
-}
-
-// left words the useful options that did not stick.
-func left(options []string) string {
-	return "this kernel has no " + strings.Join(options, ", ") + ": it boots and measures without"
 }

@@ -114,16 +114,13 @@ func (t Tree) needs() uint64 {
 func (t Tree) make(ctx context.Context, b *build, base string) error {
 	out := "O=" + t.Out
 	b.progress("configuring " + t.Source)
-	lacks, err := b.configure(ctx, t.Source, t.Out, base, out)
+	_, err := b.configure(ctx, t.Source, t.Out, base, out) // what is only useful is missing at many commits
 	var options *MissingOptionsError
 	if errors.As(err, &options) {
 		return &BuildError{Reason: options.Error()}
 	}
 	if err != nil {
 		return err
-	}
-	if len(lacks) > 0 {
-		b.progress(left(lacks))
 	}
 	targets := []string{out, "bzImage"}
 	if modular, err := hasModules(filepath.Join(t.Out, ".config")); err != nil {

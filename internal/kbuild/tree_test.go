@@ -95,14 +95,10 @@ func TestTreeFromAConfig(t *testing.T) {
 
 func TestOptionsThatDoNotStick(t *testing.T) {
 	dir := fake(t, buildsImage)
-	var said []string
-	tree := Tree{Source: source(t), Out: filepath.Join(dir, "out"), Progress: func(s string) { said = append(said, s) }}
+	tree := Tree{Source: source(t), Out: filepath.Join(dir, "out")}
 	write(t, dir, map[string]string{"kconfig": "/KVM_GUEST/d"})
 	if _, err := tree.Build(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-	if !strings.Contains(strings.Join(said, "\n"), "this kernel has no CONFIG_KVM_GUEST: ") {
-		t.Errorf("said %q", said)
 	}
 	write(t, dir, map[string]string{"kconfig": "s/CONFIG_BONDING=y/# CONFIG_BONDING is not set/"})
 	_, err := tree.Build(t.Context())
