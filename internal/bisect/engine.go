@@ -18,6 +18,7 @@ type engine struct {
 	record func(event) error // puts an event on disk
 	log    func(event)
 	now    func() time.Time
+	booted int // by this process
 
 	current struct { // what was made last and may be booted
 		id, role, print string
@@ -78,6 +79,7 @@ func (e *engine) do(ctx context.Context, t task) error {
 		return &UsageError{Err: fmt.Errorf("good kernels are predicted to fail this scenario, so it can't tell good from bad: %s Lower traffic.senders or traffic.socket.sndbuf, or raise topology.slaves.txqueuelen, until 'bondrepro run' on a good kernel is GOOD", trial.Reason)}
 	}
 	trial.Fingerprint = e.current.print
+	e.booted++
 	return e.add(event{Kind: evTrial, ID: t.id, Role: t.role, Trial: &trial})
 }
 

@@ -279,3 +279,22 @@ func TestPickLeavesABrokenStretch(t *testing.T) {
 		seen = append(seen, i)
 	}
 }
+
+// A machine that was too busy to tell anything of the bad end gets another chance when the bisect is resumed.
+func TestABusyMachineIsAskedAgain(t *testing.T) {
+	l := &line{n: 8, culprit: 5}
+	busy := certain(l)
+	busy.trial = func(string) *result.Trial {
+		return &result.Trial{Verdict: result.Inconclusive, Reason: "busy"}
+	}
+	e := start(l, busy, 0.99)
+	var unclear *UnclearError
+	if _, err := e.run(context.Background()); !errors.As(err, &unclear) {
+		t.Fatalf("%v, want no answer", err)
+	}
+	resumed := start(l, certain(l), 0.99)
+	resumed.state = e.state
+	if r := mustRun(t, resumed); r.Culprit != "5" || r.Boots < mostLost {
+		t.Errorf("culprit %q after %d boots", r.Culprit, r.Boots)
+	}
+}

@@ -59,7 +59,7 @@ func (e *engine) badEnd() (*task, error) {
 		return nil, &UsageError{Err: fmt.Errorf("the ends do not differ: the bad end %s did not show the symptom in %d boots", s.point(id).name, counted)}
 	case t.failed >= mostFailed:
 		return nil, &UsageError{Err: fmt.Errorf("the bad end %s can't be measured: %s", s.point(id).name, t.reason)}
-	case t.lost >= mostLost:
+	case t.lost >= mostLost && e.booted >= mostLost: // a machine that was too busy may not be any more when the bisect is resumed
 		return nil, &UnclearError{Reason: fmt.Sprintf("the bad end %s can't be told: %s", s.point(id).name, t.reason)}
 	}
 	return &task{id: id, role: roleBadEnd}, nil
