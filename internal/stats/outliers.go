@@ -25,10 +25,10 @@ func Outliers(xs []float64) []float64 {
 			}
 		}
 		deviate := math.Abs(rest[far]-mean) / sd // not a number where the rest is equal: no outlier
-		limit := grubbs(warnRate, len(rest))
+		p := grubbs(deviate, len(rest))
 		taken = append(taken, rest[far])
 		rest = slices.Delete(rest, far, far+1)
-		if deviate > limit {
+		if p < warnRate {
 			found = len(taken)
 		}
 	}
@@ -38,9 +38,9 @@ func Outliers(xs []float64) []float64 {
 	return taken[:found]
 }
 
-// grubbs is what the largest of n studentized deviates exceeds with a chance of alpha (Grubbs, Ann. Math. Stat. 21, 1950).
-func grubbs(alpha float64, n int) float64 {
+// grubbs is the chance that the largest of n studentized deviates is as large, at most (Grubbs, Ann. Math. Stat. 21, 1950).
+func grubbs(deviate float64, n int) float64 {
 	f := float64(n)
-	t := tLimit(alpha/f, f-2)
-	return (f - 1) * t / math.Sqrt(f*(f-2+t*t))
+	t := deviate * math.Sqrt(f*(f-2)/max(0, (f-1)*(f-1)-f*deviate*deviate))
+	return f * tTwoSided(t, f-2)
 }

@@ -43,27 +43,45 @@ func PercentOf(base, other []float64) *Percent {
 // ratio the test is whether base's mean differs from 0, so there is such a ratio just when it does; not ok otherwise.
 // Where neither sample varies, or other is 0 throughout, the ratio has no width.
 func fieller(base, other moment, ratio, sign float64) (limit float64, ok bool) {
-	differs := func(r float64) bool {
-		t := welch(base.times(r), other)
-		return t == nil || t.P < Alpha
+	excess := func(r float64) float64 { // of the test's p above Alpha
+		if t := welch(base.times(r), other); t != nil {
+			return t.P - Alpha
+		}
+		return -Alpha
 	}
 	step := math.Sqrt(other.variance+ratio*ratio*base.variance) / math.Abs(base.mean)
 	inside, outside := ratio, ratio+sign*step
-	for !differs(outside) {
+	above, below := 1-Alpha, excess(outside)
+	for below >= 0 {
 		if step *= 2; step > farthest {
 			return 0, false
 		}
-		inside, outside = outside, ratio+sign*step
+		inside, above = outside, below
+		outside = ratio + sign*step
+		below = excess(outside)
 	}
-	for range 30 { // to a billionth of the ratio's standard error
-		middle := (inside + outside) / 2
-		if differs(middle) {
-			outside = middle
-		} else {
-			inside = middle
+	// The secant with the halving of Illinois (Dowell and Jarratt, BIT 11, 1971): some ten steps, each a test.
+	last := 0.0
+	for range 50 {
+		limit = outside - below*(outside-inside)/(below-above)
+		e := excess(limit)
+		if math.Abs(e) < 1e-12 {
+			break
 		}
+		if e < 0 {
+			outside, below = limit, e
+			if last < 0 {
+				above /= 2
+			}
+		} else {
+			inside, above = limit, e
+			if last > 0 {
+				below /= 2
+			}
+		}
+		last = e
 	}
-	return inside, true
+	return limit, true
 }
 
 // farthest is how far from the ratio of the means fieller looks, instead of infinitely.

@@ -201,7 +201,7 @@ func TestOutliersAreAsInR(t *testing.T) {
 // The critical values of Rosner's example, from the NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.5.17.3.
 func TestCriticalDeviates(t *testing.T) {
 	for i, want := range []float64{3.159, 3.151, 3.144, 3.136} {
-		near(t, "critical value", grubbs(0.05, 54-i), want, 0.0003)
+		near(t, "p of the critical value", grubbs(want, 54-i), 0.05, 0.003)
 	}
 }
 

@@ -22,9 +22,9 @@ func tTwoSided(t, df float64) float64 {
 	return mathext.RegIncBeta(df/2, 0.5, df/(df+t*t))
 }
 
-// tLimit is the t with df degrees of freedom that is exceeded on both sides together with the probability alpha.
-func tLimit(alpha, df float64) float64 {
-	x := mathext.InvRegIncBeta(df/2, 0.5, alpha)
+// tLimit is the t with df degrees of freedom that is exceeded on both sides together with the probability Alpha.
+func tLimit(df float64) float64 {
+	x := mathext.InvRegIncBeta(df/2, 0.5, Alpha)
 	return math.Sqrt(df * (1 - x) / x)
 }
 

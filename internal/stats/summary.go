@@ -35,7 +35,7 @@ func Summarize(xs []float64) Summary {
 	s := Summary{N: len(xs), Median: Median(xs), Min: slices.Min(xs), Max: slices.Max(xs)}
 	s.Mean, s.SD = meanSD(xs)
 	if s.N > 1 {
-		half := tLimit(Alpha, float64(s.N-1)) * s.SD / math.Sqrt(float64(s.N))
+		half := tLimit(float64(s.N-1)) * s.SD / math.Sqrt(float64(s.N))
 		s.Interval = &Interval{s.Mean - half, s.Mean + half}
 	}
 	return s

@@ -48,7 +48,7 @@ func DifferenceOf(base, other []float64) Difference {
 	}
 	half := 0.0
 	if t := welch(b, o); t != nil {
-		half = tLimit(Alpha, t.DF) * math.Sqrt(b.variance+o.variance)
+		half = tLimit(t.DF) * math.Sqrt(b.variance+o.variance)
 	}
 	d.Interval = &Interval{d.Value - half, d.Value + half}
 	return d
