@@ -216,18 +216,17 @@ func TestStepState(t *testing.T) {
 	at(unclear)
 	k.want(isSkipped, 3, "0 of 3 boots")
 	k.want(isSkipped, 3, "0 of 3 boots") // what could not be told is tried again
-	at(good)
-	k.want(isGood, 2, "", func(o *StepOptions) { o.Run.Scenario.Topology.MTU = 1500 })
-	if len(k.lines) != 3 || !strings.Contains(k.lines[0], "the scenario is another") || k.runner.rates[0] != nil {
-		t.Errorf("another scenario: rates %v, it says %q", k.runner.rates, k.lines)
-	}
-
 	k.git("bisect", "reset")
 	begin() // the same ends, and another bisect
 	at(other)
 	k.want(isBad, 1, "slaves drop")
 	if k.runner.rates[0] != nil {
 		t.Errorf("a later bisect has the line rate %v of the one before", k.runner.rates[0])
+	}
+	at(good)
+	k.want(isGood, 2, "", func(o *StepOptions) { o.Run.Scenario.Topology.MTU = 1500 })
+	if len(k.lines) != 3 || !strings.Contains(k.lines[0], "the scenario is another") || k.runner.rates[0] != nil {
+		t.Errorf("another scenario: rates %v, it says %q", k.runner.rates, k.lines)
 	}
 	k.git("bisect", "reset")
 	at(good)
