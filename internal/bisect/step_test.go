@@ -139,6 +139,15 @@ func (k *kernels) want(outcome string, boots int, says string, change ...func(*S
 	return step
 }
 
+// rate is the line rate that the first boot of the last step was given; nil: none.
+func (k *kernels) rate() []float64 {
+	k.t.Helper()
+	if len(k.runner.rates) == 0 {
+		k.t.Fatal("nothing was booted")
+	}
+	return k.runner.rates[0]
+}
+
 func TestStepOutcomes(t *testing.T) {
 	k := newKernels(t)
 	for _, x := range []struct {
@@ -220,18 +229,18 @@ func TestStepState(t *testing.T) {
 	begin() // the same ends, and another bisect
 	at(other)
 	k.want(isBad, 1, "slaves drop")
-	if k.runner.rates[0] != nil {
-		t.Errorf("a later bisect has the line rate %v of the one before", k.runner.rates[0])
+	if k.rate() != nil {
+		t.Errorf("a later bisect has the line rate %v of the one before", k.rate())
 	}
 	at(good)
 	k.want(isGood, 2, "", func(o *StepOptions) { o.Run.Scenario.Topology.MTU = 1500 })
-	if len(k.lines) != 3 || !strings.Contains(k.lines[0], "the scenario is another") || k.runner.rates[0] != nil {
+	if len(k.lines) != 3 || !strings.Contains(k.lines[0], "the scenario is another") || k.rate() != nil {
 		t.Errorf("another scenario: rates %v, it says %q", k.runner.rates, k.lines)
 	}
 	k.git("bisect", "reset")
 	at(good)
 	k.want(isGood, 2, "")
-	if k.runner.rates[0] != nil {
+	if k.rate() != nil {
 		t.Error("without a bisect, the line rate of one is used")
 	}
 
@@ -258,8 +267,8 @@ func TestStepInAWorktree(t *testing.T) {
 	tree := filepath.Join(t.TempDir(), "tree")
 	k.git("worktree", "add", "--quiet", "--detach", tree, good)
 	k.want(isGood, 2, "", func(o *StepOptions) { o.Dir = tree })
-	if k.runner.rates[0] != nil {
-		t.Errorf("the line rate %v came from another working tree", k.runner.rates[0])
+	if k.rate() != nil {
+		t.Errorf("the line rate %v came from another working tree", k.rate())
 	}
 }
 
