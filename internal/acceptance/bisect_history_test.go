@@ -194,7 +194,7 @@ func bisectSeeds(t *testing.T) []uint64 {
 }
 
 // brief makes a boot short, and long enough for the 20 samples that a verdict takes.
-var brief = set("traffic.duration=700ms", "traffic.warmup=200ms")
+var brief = set("traffic.duration=1s", "traffic.warmup=200ms")
 
 // bisectPatience is far longer than a bisect of a dozen commits takes.
 const bisectPatience = 30 * time.Minute
