@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +36,11 @@ func TestBisectPackages(t *testing.T) {
 			}
 			began := time.Now()
 			b := newPackageBisect(t, kernels)
-			b.run(t, c.killed)
+			if c.killed {
+				b.runKilled(t)
+			} else {
+				b.run(t)
+			}
 			b.check(t)
 			wall := time.Since(began)
 			t.Logf("%.0f s, killed %d times", wall.Seconds(), b.kills)
@@ -77,6 +82,7 @@ type packageBisect struct {
 	dir, file string
 	kernels   []string
 	args      []string
+	env       []string
 	kills     int
 	output    strings.Builder
 }
@@ -89,24 +95,37 @@ func newPackageBisect(t *testing.T, kernels []string) *packageBisect {
 		b.args = append(b.args, "deb:"+id)
 	}
 	b.args = append(b.args, "bond-multicast-tx")
+	if soakReport != "" { // so that downloads are cut off, too
+		b.env = []string{"XDG_CACHE_HOME=" + t.TempDir()}
+	}
 	return b
 }
 
-// run starts the bisect and, each time it was killed, goes on with it, until it ends by itself.
-func (b *packageBisect) run(t *testing.T, killed bool) {
+// run has the bisect run to its end.
+func (b *packageBisect) run(t *testing.T) {
+	t.Helper()
+	code, output := runIn(t, filepath.Dir(b.dir), b.env, binary, b.args...)
+	b.output.WriteString(output)
+	if code != 0 {
+		t.Fatalf("it ended in %d; it wrote:\n%s", code, output)
+	}
+}
+
+// runKilled starts the bisect, kills it and goes on with it again and again, until it ends by itself.
+func (b *packageBisect) runKilled(t *testing.T) {
 	t.Helper()
 	seen := map[string]bool{}
 	args := b.args
 	for deadline := time.Now().Add(bisectPatience); ; args = []string{"bisect", "resume", "--dir", b.dir} {
-		in := start(t, shortTemp(t), nil, args...)
-		dead := killed && b.killAtNews(t, in, seen)
+		in := start(t, shortTemp(t), b.env, args...)
+		dead := b.killAtNews(t, in, seen)
 		code := in.wait(t)
 		nothingLeft(t, in.tmp)
 		b.output.WriteString(in.output())
 		switch {
 		case code == 0: // it may have ended just before it was to be killed
 			return
-		case !dead || code != -9:
+		case !dead || code != -int(syscall.SIGKILL):
 			t.Fatalf("it ended in %d; it wrote:\n%s", code, b.output.String())
 		case time.Now().After(deadline):
 			t.Fatalf("it does not come to an end; it wrote:\n%s", b.output.String())
