@@ -169,6 +169,44 @@ func TestGitSpaceMake(t *testing.T) {
 	}
 }
 
+// TestGitSpaceBuildsByCommand: a command of the user's may build in $O or in the tree itself; either image stays as it is
+// when the next commit is built.
+func TestGitSpaceBuildsByCommand(t *testing.T) {
+	c := newCommits(t)
+	one := c.add("value", "1")
+	two := c.add("value", "2")
+	broken := c.add("value", "false")
+	c.add("value", "4")
+	for _, place := range []string{"$O", "."} {
+		s, _, err := OpenTree(t.Context(), TreeOptions{
+			Repo: c.dir, Good: one, Bad: "main", Folder: filepath.Join(t.TempDir(), "bisect"),
+			Build: "! grep false value && mkdir -p " + place + "/arch/x86/boot && cp value " + place + "/" + bzImage,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		images := map[string]Image{}
+		for id, want := range map[string]string{one: "1", two: "2"} {
+			if images[id], err = s.Make(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			if got := booted(t, Image{Kernel: filepath.Join(images[id].Kernel, bzImage)}); got != want {
+				t.Errorf("in %s: %s is %s, want %s", place, id, got, want)
+			}
+		}
+		if got := booted(t, Image{Kernel: filepath.Join(images[one].Kernel, bzImage)}); got != "1" {
+			t.Errorf("in %s: the first image became %s", place, got)
+		}
+		var fault *BrokenError
+		if _, err := s.Make(t.Context(), broken); !errors.As(err, &fault) || !strings.Contains(fault.Reason, broken+".log") {
+			t.Errorf("in %s: a commit that does not build gives %v", place, err)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestGitSpaceImagesAreBounded: those that were not used for longest go first.
 func TestGitSpaceImagesAreBounded(t *testing.T) {
 	c := newCommits(t)
