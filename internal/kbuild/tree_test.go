@@ -227,29 +227,39 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// What a killed make wrote last is built again; what it had finished before is not.
+// What a killed make wrote last is built again; what it, and one before it, had finished is not.
 func TestResumable(t *testing.T) {
 	dir := t.TempDir()
-	old := time.Now().Add(-time.Hour)
-	write(t, dir, map[string]string{"old.o": "", ".old.o.cmd": "", "new.o": "", ".new.o.cmd": "", "new.c": "", unfinished: ""})
-	for name, at := range map[string]time.Time{"old.o": old, ".old.o.cmd": old, ".new.o.cmd": old, unfinished: old.Add(time.Minute)} {
-		if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+	began := time.Now().Add(-time.Hour)
+	write(t, dir, map[string]string{unfinished: "", "new.c": ""})
+	files := map[string]struct {
+		written time.Duration // after make began
+		kept    bool
+	}{
+		"before.o": {-time.Minute, true}, "first.o": {time.Minute, true}, "almost.o": {20 * time.Minute, false}, "last.o": {21 * time.Minute, false},
+	}
+	at := func(name string, t0 time.Time) {
+		if err := os.Chtimes(filepath.Join(dir, name), t0, t0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	there := map[string]bool{}
+	at(unfinished, began)
+	for name, f := range files {
+		write(t, dir, map[string]string{name: "", "." + name + ".cmd": ""})
+		at(name, began.Add(f.written))
+	}
 	err := resumable(dir, func() error {
-		for _, name := range []string{"old.o", ".old.o.cmd", "new.o", ".new.o.cmd", "new.c", unfinished} {
-			there[name] = exists(filepath.Join(dir, name))
+		for name, f := range files {
+			if exists(filepath.Join(dir, "."+name+".cmd")) != f.kept || !exists(filepath.Join(dir, name)) {
+				t.Errorf("%s will be built again: %v", name, f.kept)
+			}
+		}
+		if !exists(filepath.Join(dir, unfinished)) || !exists(filepath.Join(dir, "new.c")) {
+			t.Error("the mark, or source, is gone while make runs")
 		}
 		return &BuildError{Reason: "x"}
 	})
 	check(t, err, true)
-	for name, want := range map[string]bool{"old.o": true, ".old.o.cmd": true, "new.o": true, ".new.o.cmd": false, "new.c": true, unfinished: true} {
-		if there[name] != want {
-			t.Errorf("%s is there while make runs: %v", name, there[name])
-		}
-	}
 	if exists(filepath.Join(dir, unfinished)) {
 		t.Error("a make that ended by itself reads as killed")
 	}

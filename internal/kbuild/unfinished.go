@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // unfinished is a file that is in the folder of a build while make runs, and stays when make was killed.
@@ -30,8 +31,13 @@ func resumable(dir string, run func() error) error {
 	return err
 }
 
-// forget removes what kbuild knows of files that are not older than the mark: by which command FILE was built is in .FILE.cmd, and
-// FILE is built again without it (if_changed, scripts/Kbuild.include). Nothing else is touched; nothing at all without a mark.
+// settled is how long before the last sign of life of a killed make a file must have been written to be whole: that of the slowest
+// linker, and of a disk that was written late when the power went.
+const settled = 2 * time.Minute
+
+// forget removes what kbuild knows of the files that the make of the mark wrote last: by which command FILE was built is in
+// .FILE.cmd, and FILE is built again without it (if_changed, scripts/Kbuild.include). Nothing else is touched; nothing at all
+// without a mark.
 func forget(dir, mark string) error {
 	began, err := os.Stat(mark)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,17 +46,41 @@ func forget(dir, mark string) error {
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	written, err := builtSince(dir, began.ModTime())
+	if err != nil {
+		return err
+	}
+	last := began.ModTime()
+	for _, at := range written {
+		if at.After(last) {
+			last = at
+		}
+	}
+	for command, at := range written {
+		if !at.Before(last.Add(-settled)) {
+			if err := os.Remove(command); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// builtSince gives the .FILE.cmd of each FILE that was written at a time or later, with the time it was written.
+func builtSince(dir string, since time.Time) (map[string]time.Time, error) {
+	written := map[string]time.Time{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		name, ok := strings.CutSuffix(d.Name(), ".cmd")
 		if name, hidden := strings.CutPrefix(name, "."); ok && hidden {
 			file, err := os.Stat(filepath.Join(filepath.Dir(path), name))
-			if err == nil && !file.ModTime().Before(began.ModTime()) {
-				return os.Remove(path)
+			if err == nil && !file.ModTime().Before(since) {
+				written[path] = file.ModTime()
 			}
 		}
 		return nil
 	})
+	return written, err
 }
