@@ -111,10 +111,7 @@ func runMatrix(c *cobra.Command, file string, f matrixFlags, verdict *int) error
 	if err != nil {
 		return err
 	}
-	store, err := matrix.Open(f.dir)
-	if err != nil {
-		return err
-	}
+	store := matrix.NewStore(f.dir)
 	shower := showProgress(c.ErrOrStderr())
 	defer shower.Stop()
 	if from != "" {

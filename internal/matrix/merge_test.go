@@ -1,8 +1,6 @@
 package matrix
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,6 +67,7 @@ func TestMergeSaysWhyCellsAreMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write(t, s[0].ResultFile(p.Cells[3].ID), `{"schema": 1, "arms": [{}]}`)
 	if err := s[0].SetRecord(p.Cells[5].ID, Record{Key: p.Cells[5].Key, State: Failed, Why: "no QEMU"}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,9 +179,9 @@ func TestDecidingRun(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestFolderThatCannotBe(t *testing.T) {
 	file := write(t, t.TempDir()+"/file", "")
-	if _, err := Open(file + "/results"); err == nil || !errors.Is(err, os.ErrNotExist) && !strings.Contains(err.Error(), "not a directory") {
+	if err := NewStore(file + "/results").SetPlan(Plan{}); err == nil || !strings.HasPrefix(err.Error(), "folder of results: ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -60,11 +60,7 @@ const threeKernels = "kernels: [deb:a, deb:b, deb:c]\nscenarios: [bond-multicast
 
 func store(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open(t.TempDir() + "/results")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return NewStore(t.TempDir() + "/results")
 }
 
 func record(t *testing.T, s *Store, id string) Record {
@@ -183,8 +179,11 @@ func TestFilesAreLookedAtFirst(t *testing.T) {
 		errors.New("bzImage: no kernel image"):               0,
 		&reproducer.KernelError{Reason: "it has no bonding"}: 2,
 	} {
-		b := &bench{fail: map[string]error{"print ": err}}
-		got := Run(t.Context(), p, store(t), b.bench(), Options{})
+		b, s := &bench{fail: map[string]error{"print ": err}}, store(t)
+		got := Run(t.Context(), p, s, b.bench(), Options{})
+		if _, left := os.Stat(s.dir); (left == nil) != (runs > 0) {
+			t.Errorf("%v: the folder is there: %v", err, left == nil)
+		}
 		if (got == nil) != (runs > 0) || len(b.ran) != runs {
 			t.Errorf("%v: error %v after %d runs, want %d", err, got, len(b.ran), runs)
 		}

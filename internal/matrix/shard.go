@@ -112,7 +112,7 @@ func fromSlurm(lookup getenv) (Shard, error) {
 		return Shard{}, firstOf(err1, err2, err3, err4, err5)
 	}
 	if step < 1 || (last-first)%step != 0 || (last-first)/step+1 != count || (id-first)%step != 0 {
-		return Shard{}, fmt.Errorf("Slurm's array has %d tasks from %d to %d, which is no range: submit one such as --array=1-6, or say with --shard K/N which part this is",
+		return Shard{}, fmt.Errorf("the array of Slurm has %d tasks from %d to %d, which is no range: submit one such as --array=1-6, or say with --shard K/N which part this is",
 			count, first, last)
 	}
 	return checked(Shard{(id-first)/step + 1, count}, "SLURM_ARRAY_TASK_*")

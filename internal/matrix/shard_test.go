@@ -68,6 +68,7 @@ func TestShardFromEnvironment(t *testing.T) {
 		{env: "SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=3 SLURM_ARRAY_TASK_COUNT=3", from: "Slurm", want: Shard{2, 3}},
 		{env: slurm("3", "1", "7", "1", "3"), err: "no range"},
 		{env: slurm("3", "1", "7", "0", "3"), err: "no range"},
+		{env: slurm("11", "10", "16", "2", "4"), err: "no range"},
 		{env: slurm("9", "1", "6", "1", "6"), err: "part 9 of 6"},
 		{env: "SLURM_ARRAY_TASK_ID=2", err: "SLURM_ARRAY_TASK_MIN is not set"},
 		{env: "SLURM_ARRAY_TASK_ID=x", err: `SLURM_ARRAY_TASK_ID is "x", not a number`},

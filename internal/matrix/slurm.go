@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/renameio/v2"
 )
 
 // DefaultWait is how long an array is waited for when nobody says: a day, since it may have to queue.
@@ -34,6 +32,7 @@ type Slurm struct {
 
 	client  slurmClient
 	name    string // of the array
+	dir     string // of the store, absolute
 	shards  int
 	missing map[string]bool // ids of cells without a result
 	shown   string          // the progress that was shown last
@@ -49,11 +48,7 @@ func (e Slurm) Run(ctx context.Context, p Plan, s *Store, bench Bench, o Options
 	if err := e.client.look(); err != nil {
 		return err
 	}
-	if _, err := prepare(ctx, p, p.Cells, s, bench, o.Progress); err != nil {
-		return err
-	}
-	script, err := e.write(p, s)
-	if err != nil {
+	if err := e.settle(p, s); err != nil {
 		return err
 	}
 	o.Progress("asking Slurm")
@@ -62,7 +57,15 @@ func (e Slurm) Run(ctx context.Context, p Plan, s *Store, bench Bench, o Options
 		return err
 	}
 	if len(going) > 0 {
-		return fmt.Errorf("Slurm has an array of this matrix and folder already, job %s: wait for it, or end it with scancel %s", going[0], going[0])
+		return fmt.Errorf("an array of this matrix and folder is there already, job %s of Slurm: wait for it, or end it with scancel %s", going[0], going[0])
+	}
+	_, err = os.Stat(e.dir)
+	fresh := errors.Is(err, os.ErrNotExist)
+	if _, err := prepare(ctx, p, p.Cells, s, bench, o.Progress); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(e.logs(), 0o755); err != nil {
+		return err
 	}
 	e.missing = map[string]bool{}
 	for _, c := range p.Cells {
@@ -78,18 +81,25 @@ func (e Slurm) Run(ctx context.Context, p Plan, s *Store, bench Bench, o Options
 		if round > 1 {
 			o.Progress(fmt.Sprintf("round %d of %d: no result yet of %s", round, rounds, strings.Join(e.why(p, s), "; ")))
 		}
-		if err := e.array(ctx, p, s, script, o.Progress); err != nil {
+		job, err := e.submit(ctx, p)
+		if err != nil {
+			if fresh && round == 1 {
+				s.discard(e.logs())
+			}
+			return err
+		}
+		if err := e.see(ctx, job, p, s, o.Progress); err != nil {
 			return err
 		}
 	}
 	return e.count(p, s)
 }
 
-// write writes the tasks' script, and settles names and numbers.
-func (e *Slurm) write(p Plan, s *Store) (script string, err error) {
+// settle makes absolute paths, names and numbers of what may be left out.
+func (e *Slurm) settle(p Plan, s *Store) (err error) {
 	if e.Program == "" {
 		if e.Program, err = os.Executable(); err != nil {
-			return "", err
+			return err
 		}
 	}
 	if e.Poll == 0 {
@@ -98,25 +108,18 @@ func (e *Slurm) write(p Plan, s *Store) (script string, err error) {
 	if e.Wait == 0 {
 		e.Wait = DefaultWait
 	}
-	dir, err := filepath.Abs(s.dir)
-	if err != nil {
-		return "", err
+	if e.dir, err = filepath.Abs(s.dir); err != nil {
+		return err
 	}
-	file, err := filepath.Abs(e.File)
-	if err != nil {
-		return "", err
+	if e.File, err = filepath.Abs(e.File); err != nil {
+		return err
 	}
 	e.shards = len(p.Cells)
 	if e.Shards > 0 {
 		e.shards = min(e.Shards, e.shards)
 	}
-	e.name = "bondrepro-" + hash([]string{dir, p.Key})[:12]
-	folder := filepath.Join(dir, "slurm")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	script = filepath.Join(folder, "task.sh")
-	return script, renameio.WriteFile(script, []byte(taskScript(e.Program, file, dir, e.shards)), 0o755)
+	e.name = "bondrepro-" + hash([]string{e.dir, p.Key})[:12]
+	return nil
 }
 
 // taskScript is what each task of the array runs. A node measures one cell at a time (--exclusive): guests on one machine
@@ -189,18 +192,24 @@ func ranges(numbers []int) string {
 	return strings.Join(parts, ",")
 }
 
-// array submits one array for what is missing and follows it to its end.
-func (e *Slurm) array(ctx context.Context, p Plan, s *Store, script string, progress func(string)) error {
+// submit submits one array for what is missing.
+func (e *Slurm) submit(ctx context.Context, p Plan) (job string, err error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return "", context.Cause(ctx)
 	}
-	job, err := e.client.submit(ctx, e.name, e.Partition, ranges(e.tasks(p)), script)
-	if err != nil {
-		return err
-	}
+	return e.client.submit(ctx, submission{
+		name: e.name, partition: e.Partition, array: ranges(e.tasks(p)), logs: e.logs(), script: taskScript(e.Program, e.File, e.dir, e.shards),
+	})
+}
+
+// logs is where the tasks write what they have to say.
+func (e *Slurm) logs() string { return filepath.Join(e.dir, "slurm") }
+
+// see sees an array to its end, which is that of ctx at the latest.
+func (e *Slurm) see(ctx context.Context, job string, p Plan, s *Store, progress func(string)) error {
 	waited, stop := context.WithTimeoutCause(ctx, e.Wait, errors.New("it did not end in time"))
 	defer stop()
-	err = e.follow(waited, job, p, s, progress)
+	err := e.follow(waited, job, p, s, progress)
 	if waited.Err() == nil {
 		return err
 	}
@@ -210,7 +219,7 @@ func (e *Slurm) array(ctx context.Context, p Plan, s *Store, script string, prog
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("Slurm's job %s did not end within %v and was cancelled, with no result of %d of %d cells: the same command, with a longer --wait, goes on from here",
+	return fmt.Errorf("job %s of Slurm did not end within %v and was cancelled, with no result of %d of %d cells: the same command, with a longer --wait, goes on from here",
 		job, e.Wait, len(e.missing), len(p.Cells))
 }
 
@@ -225,7 +234,7 @@ func (e *Slurm) follow(ctx context.Context, job string, p Plan, s *Store, progre
 		case err == nil:
 			answered = time.Now()
 		case time.Since(answered) > silence:
-			return fmt.Errorf("Slurm's job %s can't be followed any more: %w; it goes on: call the same command again when it has ended", job, err)
+			return fmt.Errorf("job %s of Slurm can't be followed any more: %w; it goes on: call the same command again when it has ended", job, err)
 		}
 		if err := e.count(p, s); err != nil {
 			return err

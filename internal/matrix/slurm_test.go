@@ -32,12 +32,15 @@ next() { local f; f=$(ls "$1" 2>/dev/null | head -n 1); [ -z "$f" ] || echo "$1/
 case ${0##*/} in
 sbatch)
 	n=$(grep -c ^sbatch calls)
+	cat >script
+	[ ! -e slow ] || { touch submitting; sleep 0.3; }
 	[ ! -d "round$n" ] || cp "round$n"/* "%s/cells/"
 	echo "4$n;cluster" ;;
 squeue)
 	case "$*" in
 	*--name*) [ ! -e going ] || cat going ;;
-	*) [ ! -e forever ] || { cat forever; exit; }
+	*) [ ! -e forgotten ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
+	   [ ! -e forever ] || { cat forever; exit; }
 	   f=$(next answers); [ -z "$f" ] || { cat "$f"; rm "$f"; } ;;
 	esac ;;
 scancel) rm -rf answers forever ;;
@@ -97,6 +100,9 @@ func (c *cluster) calls(name string) (all []string) {
 
 func (c *cluster) run(ctx context.Context, e Slurm) (shown []string, err error) {
 	e.File, e.Program, e.Poll = "m.yaml", "/opt/bond repro", 5*time.Millisecond
+	if e.Wait == 0 {
+		e.Wait = time.Minute // a hang is a failure
+	}
 	err = e.Run(ctx, c.p, c.s, (&bench{}).bench(), Options{Progress: func(text string) { shown = append(shown, text) }})
 	return shown, err
 }
@@ -112,14 +118,14 @@ func TestSlurmRunsAnArray(t *testing.T) {
 	}
 	calls := c.calls("sbatch")
 	if len(calls) != 1 || !strings.HasPrefix(calls[0], "--parsable --requeue --open-mode=append --job-name bondrepro-") ||
-		!strings.Contains(calls[0], " --array 1-3 ") || !strings.Contains(calls[0], " --partition metal ") || !strings.HasSuffix(calls[0], "/slurm/task.sh") {
+		!strings.Contains(calls[0], " --array 1-3 --output ") || !strings.HasSuffix(calls[0], "/slurm/%A_%a.log --partition metal") {
 		t.Errorf("sbatch was called with %q", calls)
 	}
 	want := "job 41: 3 of 3 cells measured; 1 pending (Resources), 2 running (node1, node2)"
 	if n := len(shown); n == 0 || shown[n-1] != want || slices.Index(shown, want) != n-1 {
 		t.Errorf("progress %q, want %q once", shown, want)
 	}
-	script, err := os.ReadFile(filepath.Join(c.s.dir, "slurm", "task.sh"))
+	script, err := os.ReadFile(filepath.Join(c.dir, "script"))
 	if err != nil || !strings.Contains(string(script), `exec '/opt/bond repro' matrix '`) || !strings.Contains(string(script), `--shard "$SLURM_ARRAY_TASK_ID/3"`) {
 		t.Errorf("%v, script:\n%s", err, script)
 	}
@@ -173,7 +179,7 @@ func TestSlurmCancelsItsArray(t *testing.T) {
 	for name, how := range map[string]struct {
 		wait time.Duration
 		want string
-	}{"interrupted": {time.Hour, "Ctrl-C"}, "too long": {100 * time.Millisecond, "Slurm's job 41 did not end within 100ms and was cancelled, with no result of 3 of 3 cells"}} {
+	}{"interrupted": {time.Hour, "Ctrl-C"}, "too long": {100 * time.Millisecond, "job 41 of Slurm did not end within 100ms and was cancelled, with no result of 3 of 3 cells"}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			c.file("forever", "1|PENDING||Resources\n")
@@ -222,7 +228,7 @@ func TestSlurmRefuses(t *testing.T) {
 		"size": {"fail.sbatch", "sbatch: error: Batch job submission failed: Invalid job array specification\n", "give fewer tasks with --shards", Slurm{}},
 		"slurmctld": {"fail.squeue", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n",
 			"--engine slurm: squeue: slurm_load_jobs error: Unable to contact slurm controller (connect failure)", Slurm{}},
-		"twice": {"going", "17\n17\n", "job 17: wait for it, or end it with scancel 17", Slurm{}},
+		"twice": {"going", "17\n17\n", "job 17 of Slurm: wait for it, or end it with scancel 17", Slurm{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := newCluster(t)
@@ -233,6 +239,9 @@ func TestSlurmRefuses(t *testing.T) {
 			}
 			if n := len(fake.calls("scancel")); n != 0 {
 				t.Errorf("scancel was called %d times", n)
+			}
+			if _, err := os.Stat(fake.s.dir); err == nil {
+				t.Error("something is left behind")
 			}
 		})
 	}
@@ -263,6 +272,39 @@ case ${0##*/} in`, 1))
 	if squeue, sbatch := len(c.calls("squeue")), len(c.calls("sbatch")); squeue < 6 || sbatch != 1 {
 		t.Errorf("%d squeue calls, %d arrays: the silence was taken for the end", squeue, sbatch)
 	}
+}
+
+// Slurm forgets a job some minutes after its end (slurm.conf(5), MinJobAge).
+func TestSlurmHasForgottenTheJob(t *testing.T) {
+	c := newCluster(t)
+	c.round(1, []string{"a", "b", "c"}, nil)
+	c.file("forgotten", "")
+	if _, err := c.run(t.Context(), Slurm{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Interrupted while it submits, the array is cancelled, too: its id is waited for.
+func TestSlurmIsInterruptedInSubmission(t *testing.T) {
+	c := newCluster(t)
+	c.file("slow", "")
+	cause := errors.New("Ctrl-C")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(c.dir, "submitting")); err == nil {
+				cancel(cause)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if _, err := c.run(ctx, Slurm{}); !errors.Is(err, cause) {
+		t.Errorf("error %v", err)
+	}
+	if got := c.calls("scancel"); !slices.Equal(got, []string{"41"}) {
+		t.Errorf("scancel was called with %q", got)
+	}
+	cancel(nil)
 }
 
 func TestRanges(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,9 +34,9 @@ func (slurmClient) look() error {
 	return nil
 }
 
-// call runs one command. An error is one sentence with the last that the command said.
-func (slurmClient) call(ctx context.Context, name string, args ...string) (string, error) {
-	out, err := osrun.Run(ctx, osrun.Cmd{Path: name, Args: args, Timeout: callTimeout})
+// call runs one command, which may read stdin. An error is one sentence with the last that the command said.
+func (slurmClient) call(ctx context.Context, stdin, name string, args ...string) (string, error) {
+	out, err := osrun.Run(ctx, osrun.Cmd{Path: name, Args: args, Stdin: strings.NewReader(stdin), Timeout: callTimeout})
 	if err == nil {
 		return strings.TrimSpace(string(out.Stdout)), nil
 	}
@@ -65,26 +64,34 @@ func (e *slurmError) Unwrap() error { return e.err }
 
 // named gives the ids of our arrays of that name that have not ended.
 func (c slurmClient) named(ctx context.Context, name string) ([]string, error) {
-	out, err := c.call(ctx, "squeue", "--noheader", "--me", "--name", name, "--format", "%F")
+	out, err := c.call(ctx, "", "squeue", "--noheader", "--me", "--name", name, "--format", "%F")
 	if err != nil {
 		return nil, fmt.Errorf("--engine slurm: %w", err)
 	}
 	return slices.Compact(strings.Fields(out)), nil
 }
 
+// submission is an array to submit.
+type submission struct {
+	name, partition string // no partition: Slurm's default
+	array           string // as --array takes it
+	logs            string // folder
+	script          string
+}
+
 // submit submits the array and gives its id. It is not interrupted by ctx, so that no array is left whose id nobody knows.
-func (c slurmClient) submit(ctx context.Context, name, partition, array, script string) (string, error) {
-	logs := strings.ReplaceAll(filepath.Dir(script), "%", "%%") + "/%A_%a.log"
-	args := []string{"--parsable", "--requeue", "--open-mode=append", "--job-name", name, "--array", array, "--output", logs}
-	if partition != "" {
-		args = append(args, "--partition", partition)
+func (c slurmClient) submit(ctx context.Context, s submission) (string, error) {
+	args := []string{"--parsable", "--requeue", "--open-mode=append", "--job-name", s.name, "--array", s.array,
+		"--output", strings.ReplaceAll(s.logs, "%", "%%") + "/%A_%a.log"}
+	if s.partition != "" {
+		args = append(args, "--partition", s.partition)
 	}
-	out, err := c.call(context.WithoutCancel(ctx), "sbatch", append(args, script)...)
+	out, err := c.call(context.WithoutCancel(ctx), s.script, "sbatch", args...)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "Invalid job array"):
-		return "", fmt.Errorf("--engine slurm: %w (%s): give fewer tasks with --shards (scontrol show config: MaxArraySize)", err, array)
-	case err != nil && partition != "":
-		return "", fmt.Errorf("--engine slurm, --partition %s: %w", partition, err)
+		return "", fmt.Errorf("--engine slurm: %w (%s): give fewer tasks with --shards (scontrol show config: MaxArraySize)", err, s.array)
+	case err != nil && s.partition != "":
+		return "", fmt.Errorf("--engine slurm, --partition %s: %w", s.partition, err)
 	case err != nil:
 		return "", fmt.Errorf("--engine slurm: %w", err)
 	}
@@ -100,7 +107,7 @@ type task struct{ number, state, node, reason string }
 
 // tasks are those of a job that have not ended. Slurm forgets jobs some minutes after their end: none.
 func (c slurmClient) tasks(ctx context.Context, job string) ([]task, error) {
-	out, err := c.call(ctx, "squeue", "--noheader", "--array", "--jobs", job, "--format", "%K|%T|%N|%r")
+	out, err := c.call(ctx, "", "squeue", "--noheader", "--array", "--jobs", job, "--format", "%K|%T|%N|%r")
 	if err != nil {
 		if strings.Contains(err.Error(), "Invalid job id") {
 			return nil, nil
@@ -158,8 +165,8 @@ func summary(tasks []task) string {
 func (c slurmClient) cancel(ctx context.Context, job string, poll time.Duration) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), callTimeout+endTimeout)
 	defer stop()
-	if _, err := c.call(ctx, "scancel", job); err != nil {
-		return fmt.Errorf("Slurm's job %s could not be cancelled: %w; do it with scancel %s", job, err, job)
+	if _, err := c.call(ctx, "", "scancel", job); err != nil {
+		return fmt.Errorf("job %s of Slurm could not be cancelled: %w; do it with scancel %s", job, err, job)
 	}
 	for end := time.Now().Add(endTimeout); ; {
 		tasks, err := c.tasks(ctx, job)
@@ -167,11 +174,11 @@ func (c slurmClient) cancel(ctx context.Context, job string, poll time.Duration)
 		case err == nil && len(tasks) == 0:
 			return nil
 		case time.Now().After(end):
-			return fmt.Errorf("Slurm's job %s was cancelled and has not ended after %v", job, endTimeout)
+			return fmt.Errorf("job %s of Slurm was cancelled and has not ended after %v", job, endTimeout)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("Slurm's job %s was cancelled and has not ended", job)
+			return fmt.Errorf("job %s of Slurm was cancelled and has not ended", job)
 		case <-time.After(poll):
 		}
 	}

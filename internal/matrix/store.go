@@ -53,13 +53,8 @@ const (
 	Failed   State = "failed"
 )
 
-// Open gives the store in dir, which is made where it is not there.
-func Open(dir string) (*Store, error) {
-	if err := os.MkdirAll(filepath.Join(dir, "cells"), 0o755); err != nil {
-		return nil, fmt.Errorf("folder of results: %w", err)
-	}
-	return &Store{dir: dir}, nil
-}
+// NewStore gives the store in dir. Nothing is made before there is something to write.
+func NewStore(dir string) *Store { return &Store{dir: dir} }
 
 func (s *Store) planFile() string { return filepath.Join(s.dir, "plan.json") }
 
@@ -68,8 +63,22 @@ func (s *Store) ResultFile(id string) string { return filepath.Join(s.dir, "cell
 
 func (s *Store) recordFile(id string) string { return filepath.Join(s.dir, "cells", id+".meta.json") }
 
-// SetPlan writes the plan, in place of an earlier one.
-func (s *Store) SetPlan(p Plan) error { return writeJSON(s.planFile(), p) }
+// SetPlan makes the folder where it is not there, and writes the plan, in place of an earlier one. It comes before all else that is
+// written.
+func (s *Store) SetPlan(p Plan) error {
+	if err := os.MkdirAll(filepath.Join(s.dir, "cells"), 0o755); err != nil {
+		return fmt.Errorf("folder of results: %w", err)
+	}
+	return writeJSON(s.planFile(), p)
+}
+
+// discard takes away what SetPlan made, and these folders: whatever has nothing else in it.
+func (s *Store) discard(folders ...string) {
+	_ = os.Remove(s.planFile())
+	for _, folder := range append(folders, filepath.Join(s.dir, "cells"), s.dir) {
+		_ = os.Remove(folder) // it stays where there is something in it
+	}
+}
 
 // Plan reads the plan.
 func (s *Store) Plan() (p Plan, err error) {
