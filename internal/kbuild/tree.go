@@ -49,8 +49,15 @@ func (t Tree) Build(ctx context.Context) (spec string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(t.Out, 0o755); err != nil {
-		return "", fmt.Errorf("the folder to build in: %w", err)
+	if !exists(t.Out) {
+		if err := os.MkdirAll(t.Out, 0o755); err != nil {
+			return "", fmt.Errorf("the folder to build in: %w", err)
+		}
+		defer func() {
+			if err != nil {
+				_ = os.Remove(t.Out) // when nothing was built in it; else it stays
+			}
+		}()
 	}
 	locked, err := lock(t.Out)
 	if err != nil {

@@ -106,6 +106,12 @@ func TestOptionsThatDoNotStick(t *testing.T) {
 	if !strings.Contains(read(t, filepath.Join(tree.Out, ".config")), "CONFIG_BONDING=y") {
 		t.Error("the config that worked was replaced")
 	}
+	tree.Out = filepath.Join(dir, "another")
+	_, err = tree.Build(t.Context())
+	check(t, err, true, "CONFIG_BONDING")
+	if exists(tree.Out) {
+		t.Error("a folder is left in which nothing was built")
+	}
 }
 
 func TestApply(t *testing.T) {
