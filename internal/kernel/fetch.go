@@ -158,7 +158,11 @@ func (o *opener) download(ctx context.Context, what string, p dependency) error 
 		return fmt.Errorf("apt-get download %s left no %s_*.deb", what, p.name)
 	}
 	kept := filepath.Join(dir, filepath.Base(deb))
-	if err := os.Rename(deb, kept); err != nil {
+	err = syncFolder(tmp)
+	if err == nil {
+		err = os.Rename(deb, kept)
+	}
+	if err != nil {
 		return fmt.Errorf("keep package %s: %w", what, err)
 	}
 	_, err = o.prune(PruneOptions{Limit: o.CacheLimit, Keep: append(slices.Clone(o.Keep), packageID(kept))})
