@@ -2,8 +2,6 @@ package matrix
 
 import (
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -204,7 +202,10 @@ func (f *file) assignments(n ast.Node, path string) (values []assignment, err er
 	}
 	for _, x := range all {
 		a := assignment{node: x.key, path: x.name}
-		if _, ok := a.module(); ok {
+		if name, ok := a.module(); ok {
+			if name == "" {
+				return nil, f.errorf(x.key, path, "names no module; write module.bonding: FILE, for one")
+			}
 			a.value, err = f.word(x.value, join(path, x.name))
 		} else {
 			a.value, err = f.line(x.value, join(path, x.name))
@@ -242,45 +243,4 @@ func (f *file) readNoControl(n ast.Node, path string) error {
 func (f *file) readQEMU(n ast.Node, path string) (err error) {
 	f.qemu, err = f.word(n, path)
 	return err
-}
-
-// maxName bounds a name, so that the three of a cell fit in the name of a file (255 bytes).
-const maxName = 70
-
-var (
-	goodName = regexp.MustCompile(`^[A-Za-z0-9_+][A-Za-z0-9._+-]*$`)
-	notName  = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
-)
-
-func (f *file) name(n ast.Node, path string) (string, error) {
-	name, err := f.word(n, path)
-	if err != nil {
-		return "", err
-	}
-	return name, f.checkName(n, path, name)
-}
-
-// checkName refuses what can't be part of a cell's name, which is part of a file's.
-func (f *file) checkName(n ast.Node, path, name string) error {
-	switch {
-	case !goodName.MatchString(name):
-		return f.errorf(n, path, "%q can't be a name: letters, digits and . _ + - are allowed, and it begins with none of . and -", name)
-	case len(name) > maxName:
-		return f.errorf(n, path, "the name %s is longer than %d characters; give a shorter one", name, maxName)
-	}
-	return nil
-}
-
-// kernelName is what a kernel is called that has no name of its own.
-func kernelName(spec string) string {
-	spec = strings.TrimPrefix(spec, debPrefix)
-	if abs, err := filepath.Abs(spec); err == nil && strings.Trim(spec, "./") == "" {
-		spec = abs // "." and ".." have no name
-	}
-	return slug(strings.TrimSuffix(filepath.Base(spec), ".deb"))
-}
-
-// slug makes a name of any text.
-func slug(s string) string {
-	return strings.TrimLeft(notName.ReplaceAllString(s, "-"), ".-")
 }

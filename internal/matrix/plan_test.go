@@ -41,6 +41,16 @@ func mustPlan(t *testing.T, text string) Plan {
 	return p
 }
 
+// byID is a cell of a plan.
+func byID(t *testing.T, p Plan, id string) Cell {
+	t.Helper()
+	i := slices.IndexFunc(p.Cells, func(c Cell) bool { return c.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no cell %s in %v", id, ids(p.Cells))
+	}
+	return p.Cells[i]
+}
+
 func ids(cells []Cell) (all []string) {
 	for _, c := range cells {
 		all = append(all, c.ID)
@@ -77,11 +87,7 @@ func TestPlanIsEveryCell(t *testing.T) {
 
 func TestCellIsWhatRunTakes(t *testing.T) {
 	p := mustPlan(t, twelve)
-	c, ok := p.Cell("patched,my,eight")
-	if !ok {
-		t.Fatal("there is no such cell")
-	}
-	o := c.Options
+	o := byID(t, p, "patched,my,eight").Options
 	if o.Scenario.Traffic.Senders != 8 || o.Scenario.Traffic.Duration.String() != "1s" || o.Scenario.Topology.Slaves.LineRate.Of(1) != 100e6 {
 		t.Errorf("the settings are not in the scenario: %+v", o.Scenario.Traffic)
 	}
@@ -96,8 +102,20 @@ func TestCellIsWhatRunTakes(t *testing.T) {
 			t.Errorf("path %s, want %s in the matrix file's folder", path, what)
 		}
 	}
-	if c, _ := p.Cell("linux-image-cloud-amd64,my,default"); c.Options.Scenario.Traffic.Senders != 2 || c.local {
+	if c := byID(t, p, "linux-image-cloud-amd64,my,default"); c.Options.Scenario.Traffic.Senders != 2 || c.local {
 		t.Errorf("a setting leaked into another cell, or a package counts as a file of the user's: %+v", c)
+	}
+}
+
+func TestSettingWinsOverWhatIsCommon(t *testing.T) {
+	p := mustPlan(t, "scenarios: [bond-multicast-tx]\nset: {traffic.senders: 2, module.bonding: ./bonding.ko}\nsettings: {a: {}, b: {traffic.senders: 3, module.bonding: ./other.ko}}\n")
+	for i, want := range []struct {
+		senders int
+		module  string
+	}{{2, "bonding.ko"}, {3, "other.ko"}} {
+		if o := p.Cells[i].Options; int(o.Scenario.Traffic.Senders) != want.senders || filepath.Base(o.Modules["bonding"]) != want.module {
+			t.Errorf("%s: %d senders, modules %v, want %v", p.Cells[i].ID, o.Scenario.Traffic.Senders, o.Modules, want)
+		}
 	}
 }
 
@@ -159,6 +177,7 @@ func TestMatrixFileIsRefused(t *testing.T) {
 		"unknown path":     {"scenarios: [./my.yaml]\nsettings:\n  a:\n    traffic.sender: 8\n", "did you mean senders"},
 		"place of it":      {"scenarios: [./my.yaml]\nsettings:\n  a:\n    traffic.sender: 8\n", "m.yaml:4:5: settings.a.traffic.sender: scenario my: "},
 		"wrong value":      {"scenarios: [./my.yaml]\nset: {traffic.senders: many}\n", "set.traffic.senders: scenario my: "},
+		"module's name":    {"scenarios: [./my.yaml]\nset: {module.: ./bonding.ko}\n", "m.yaml:2:7: set: names no module"},
 		"no value":         {"scenarios: [./my.yaml]\nset: {traffic.senders: }\n", "has no value"},
 		"several lines":    {"scenarios: [./my.yaml]\nset:\n  traffic.socket:\n    sndbuf: 1\n    priority: 2\n", "must stand on one line"},
 		"rule broken":      {"scenarios: [./my.yaml]\nsettings: {a: {traffic.payload: 9000}}\n", "m.yaml:2:12: settings.a: scenario my: traffic.payload: "},

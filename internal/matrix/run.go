@@ -114,7 +114,11 @@ func measure(ctx context.Context, c Cell, print string, s *Store, bench Bench, o
 		rec.State, rec.Why = Failed, err.Error()
 		return s.SetRecord(c.ID, rec)
 	}
-	return s.SetResult(c.ID, r, rec)
+	if err := s.SetResult(c.ID, r, rec); err != nil {
+		return err
+	}
+	o.Progress(fmt.Sprintf("%s: %s: %s", what, r.Judgement.Verdict, r.Judgement.Reason))
+	return nil
 }
 
 // hostName is the machine's name; that of a Slurm node where this is one, as several may be one machine.

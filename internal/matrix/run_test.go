@@ -93,8 +93,13 @@ func TestRunMeasuresWhatHasNoResult(t *testing.T) {
 
 func TestRunTakesOneShard(t *testing.T) {
 	s, b := store(t), &bench{}
-	if err := Run(t.Context(), mustPlan(t, threeKernels), s, b.bench(), Options{Shard: Shard{1, 2}}); err != nil {
+	var shown []string
+	o := Options{Shard: Shard{1, 2}, Progress: func(text string) { shown = append(shown, text) }}
+	if err := Run(t.Context(), mustPlan(t, threeKernels), s, b.bench(), o); err != nil {
 		t.Fatal(err)
+	}
+	if want := "cell 2 of 2, c,bond-multicast-tx,default: good: because"; len(shown) == 0 || shown[len(shown)-1] != want {
+		t.Errorf("progress %q, want %q last", shown, want)
 	}
 	if !slices.Equal(b.ran, []string{"a", "c"}) || record(t, s, "c,bond-multicast-tx,default").Shard != "1/2" {
 		t.Errorf("ran %v", b.ran)

@@ -68,11 +68,11 @@ func (c *cluster) round(n int, measured, begun []string) {
 		c.t.Fatal(err)
 	}
 	for _, k := range measured {
-		cell, _ := c.p.Cell(k + ",bond-multicast-tx,default")
+		cell := byID(c.t, c.p, k+",bond-multicast-tx,default")
 		put(c.t, part, cell, good(n))
 	}
 	for _, k := range begun {
-		cell, _ := c.p.Cell(k + ",bond-multicast-tx,default")
+		cell := byID(c.t, c.p, k+",bond-multicast-tx,default")
 		if err := part.SetRecord(cell.ID, Record{Key: cell.Key, State: Begun, Host: "node2", Attempt: 1}); err != nil {
 			c.t.Fatal(err)
 		}
