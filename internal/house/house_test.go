@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"internal/vm":                {"internal/arrivals", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/stamp"},
 	"internal/measure":           {"bondctl", "internal/traffic", "qdiscstat"},
 	"internal/traffic":           {"internal/arrivals", "internal/stamp"},
+	"internal/traffic/workload":  {},
 	"internal/arrivals":          {"internal/stamp"},
 	"internal/judge":             {"internal/stats", "internal/xmithash"},
 	"internal/xmithash":          {},
