@@ -113,6 +113,7 @@ func TestFailingLines(t *testing.T) {
 		// What a commit may do.
 		{"/bin/sh: 1: ./scripts/new-thing.sh: not found", ""},
 		{"/bin/sh: 1: ./scripts/new-thing.sh: Permission denied", ""},
+		{"make[2]: Makefile: No such file or directory", ""},
 		{"drivers/net/foo.c:3:10: fatal error: zlib.h: No such file or directory", ""},
 		{"drivers/net/foo.c:3:10: fatal error: string.h: No such file or directory", ""},
 		{"net/core/dev.c:9:2: error: #error No space left on device, said nobody", ""},

@@ -29,7 +29,7 @@ var machineFaults = []fault{
 	{message: regexp.MustCompile(`The bug is not reproducible, so it is likely a hardware or OS problem`), say: "the compiler fails at one time and not at another: it says that this machine is at fault"},
 
 	{message: regexp.MustCompile(`^(?:\S*/)?(?:ba|da|k)?sh: (?:line )?(?:\d+: )?(?:exec: )?([^\s/:]+): (?:command )?not found$`), find: lacks},
-	{message: regexp.MustCompile(`^make(?:\[\d+\])?: ([^\s/:*]+): (?:No such file or directory|Permission denied|Command not found)$`), find: lacks},
+	{message: regexp.MustCompile(`^make(?:\[\d+\])?: ([a-z][^\s/:*.]*): (?:No such file or directory|Permission denied|Command not found)$`), find: lacks},
 	{message: regexp.MustCompile(`^(?:/usr/bin/)?env: ['‘]?([^\s/:'’]+)['’]?: No such file or directory$`), find: lacks},
 	{message: regexp.MustCompile(`: C compiler '(\S+)' not found$|: assembler '(\S+)' not found$|: linker '(\S+)' not found$`), find: lacks},
 	{message: regexp.MustCompile(`(?:fatal error|error): (?:cannot execute|error trying to exec) ['‘]?(cc1|as|ld|collect2)['’]?: `), say: "the C compiler is not whole ($1 is missing): apt-get install --reinstall gcc binutils"},
