@@ -77,7 +77,7 @@ func (e Slurm) Run(ctx context.Context, p Plan, s *Store, bench Bench, o Options
 			return nil
 		}
 		if round > 1 {
-			o.Progress(fmt.Sprintf("round %d of %d: no result yet of %s", round, rounds, strings.Join(e.why(p, s), "; ")))
+			o.Progress(fmt.Sprintf("round %d of %d: no result yet of %s", round, rounds, e.why(p, s)))
 		}
 		job, err := e.submit(ctx, p)
 		if err != nil {
@@ -137,19 +137,27 @@ func (e *Slurm) count(p Plan, s *Store) error {
 	return nil
 }
 
-// why tells of each missing cell why it is.
-func (e *Slurm) why(p Plan, s *Store) (texts []string) {
+// why tells which cells are missing, by the reason.
+func (e *Slurm) why(p Plan, s *Store) string {
+	var reasons []string
+	ids := map[string][]string{}
 	for _, c := range p.Cells {
 		if !e.missing[c.ID] {
 			continue
 		}
-		reason := "it was not begun"
+		reason := "not begun"
 		if rec, found, err := s.Record(c.ID); err == nil && found {
-			reason = absence(c, rec)
+			reason, _, _ = strings.Cut(absence(c, rec), "\n")
 		}
-		texts = append(texts, fmt.Sprintf("%s (%s)", c.ID, reason))
+		if ids[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		ids[reason] = append(ids[reason], c.ID)
 	}
-	return texts
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%s (%s)", strings.Join(ids[reason], " "), reason)
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // submit submits one array for what is missing.

@@ -157,7 +157,7 @@ func TestSlurmRunsAgainWhatIsMissing(t *testing.T) {
 		t.Errorf("arrays %q", arrays)
 	}
 	if text := strings.Join(shown, "\n"); !strings.Contains(text, "round 2 of 3: no result yet of a,bond-multicast-tx,default (it was begun on node2 at") ||
-		!strings.Contains(text, "c,bond-multicast-tx,default (it was not begun)") {
+		!strings.Contains(text, "c,bond-multicast-tx,default (not begun)") {
 		t.Errorf("progress does not say what is missing and why: %s", text)
 	}
 }

@@ -17,13 +17,25 @@ func Matrix(r result.MatrixReport) string {
 	}
 	columns(&b, lines, 4)
 	b.WriteByte('\n')
+	var reasons []string
+	missing := map[string][]string{} // ids by reason
+	for _, c := range r.Cells {
+		if c.Missing == "" {
+			continue
+		}
+		if missing[c.Missing] == nil {
+			reasons = append(reasons, c.Missing)
+		}
+		missing[c.Missing] = append(missing[c.Missing], c.ID)
+	}
+	for _, reason := range reasons {
+		wrap(&b, "missing: ", strings.Join(missing[reason], " ")+": "+reason)
+	}
 	for _, c := range r.Cells {
 		switch {
-		case c.Missing != "":
-			wrap(&b, "missing: ", c.ID+": "+c.Missing)
 		case c.Double():
 			wrap(&b, "double: ", c.ID+": "+doubleText(c))
-		case c.Verdict == result.Inconclusive:
+		case c.Missing == "" && c.Verdict == result.Inconclusive:
 			wrap(&b, "cannot tell: ", c.ID+": "+c.Reason)
 		}
 	}
