@@ -93,6 +93,10 @@ func (d *decoder) decode(n ast.Node, path string, v reflect.Value) *Error {
 		return d.decodeLineRates(n, path, target)
 	case *Groups:
 		return d.decodeGroups(n, path, target)
+	case *Variants:
+		return d.decodeVariants(n, path, target)
+	case *Sweep:
+		return d.decodeSweep(n, path, target)
 	case *any:
 		var err *Error
 		*target, err = d.plain(n, path)
@@ -126,6 +130,10 @@ func (d *decoder) decodeScalar(n ast.Node, path string, v reflect.Value) *Error 
 	switch v.Kind() {
 	case reflect.String:
 		if s, ok := stringValue(n); ok {
+			v.SetString(s)
+			return nil
+		}
+		if s, ok := scalarText(n); ok && strings.HasPrefix(path, "sysctl.") { // most of them are numbers
 			v.SetString(s)
 			return nil
 		}

@@ -7,12 +7,29 @@ import (
 	"reflect"
 )
 
-// Marshal is the scenario as a file with every field in it. Parse of it gives the scenario again.
+// Marshal is the scenario as a file with every field in it that such a scenario has; of the fields of comparisons only
+// those that say something. Parse of it gives the scenario again.
 func Marshal(s Scenario) ([]byte, error) {
 	var w yamlWriter
-	w.block(plainStruct(reflect.ValueOf(s), reflect.ValueOf(Default())), 0)
+	w.block(plainStruct(reflect.ValueOf(s), reflect.ValueOf(s.standard()), "", s.hides), 0)
 	return w.out, w.err
 }
+
+// hides tells whether a field is left out of a file: it does not go with the rest, or is a comparison's and empty.
+func (s *Scenario) hides(path string) bool {
+	switch path {
+	case "arms":
+		return len(s.Arms) == 0
+	case "cases":
+		return len(s.Cases) == 0
+	case "sweep":
+		return len(s.Sweep) == 0
+	}
+	return s.outOfScope(path) != nil
+}
+
+// hidesNothing is for values below lists.
+func hidesNothing(string) bool { return false }
 
 // entry is one field on its way to YAML; its value is nil, bool, int64, float64, word, string, []any or []entry.
 type entry struct {
@@ -23,12 +40,13 @@ type entry struct {
 // word is a text in one of our own forms, such as off or 100ms.
 type word string
 
-// plainStruct is a struct as ordered entries. A nil field is written, as null, only where the default is not nil.
-func plainStruct(v, standard reflect.Value) []entry {
+// plainStruct is the struct at path as ordered entries. A nil field is written, as null, only where the default is not nil.
+func plainStruct(v, standard reflect.Value, path string, hides func(path string) bool) []entry {
 	var fields []entry
 	for i := range v.NumField() {
 		tag, name := v.Type().Field(i), yamlName(v.Type().Field(i))
-		if name == "" {
+		at := join(path, name)
+		if name == "" || hides(at) {
 			continue
 		}
 		field, usual := v.Field(i), reflect.Value{}
@@ -39,9 +57,9 @@ func plainStruct(v, standard reflect.Value) []entry {
 		case zero != "" && field.IsZero():
 			fields = append(fields, entry{name, word(zero)})
 		case field.Kind() != reflect.Pointer:
-			fields = append(fields, entry{name, plainValue(field, usual)})
+			fields = append(fields, entry{name, plainValue(field, usual, at, hides)})
 		case !field.IsNil():
-			fields = append(fields, entry{name, plainValue(field.Elem(), usual)})
+			fields = append(fields, entry{name, plainValue(field.Elem(), usual, at, hides)})
 		case usual.IsValid() && !usual.IsNil():
 			fields = append(fields, entry{name, nil})
 		}
@@ -50,12 +68,16 @@ func plainStruct(v, standard reflect.Value) []entry {
 }
 
 // plainValue is one value as an entry has it.
-func plainValue(v, standard reflect.Value) any {
+func plainValue(v, standard reflect.Value, path string, hides func(path string) bool) any {
 	switch x := v.Interface().(type) {
 	case LineRates:
 		return word(x.String())
 	case Groups:
 		return plainAny(x.plain())
+	case Variants:
+		return x.plain()
+	case Sweep:
+		return x.plain()
 	case encoding.TextMarshaler:
 		text, err := x.MarshalText()
 		if err != nil {
@@ -64,12 +86,12 @@ func plainValue(v, standard reflect.Value) any {
 		return word(text)
 	}
 	if v.Kind() == reflect.Struct {
-		return plainStruct(v, standard)
+		return plainStruct(v, standard, path, hides)
 	}
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct {
 		list := make([]any, v.Len())
 		for i := range list {
-			list[i] = plainStruct(v.Index(i), reflect.Value{})
+			list[i] = plainStruct(v.Index(i), reflect.Value{}, path, hidesNothing)
 		}
 		return list
 	}
@@ -87,8 +109,10 @@ func plainAny(x any) any {
 			return int64(x)
 		}
 	case groupRange:
-		return plainStruct(reflect.ValueOf(x), reflect.Value{})
+		return plainStruct(reflect.ValueOf(x), reflect.Value{}, "", hidesNothing)
 	case []string:
+		return plainList(x)
+	case []int:
 		return plainList(x)
 	case []any:
 		return plainList(x)

@@ -158,6 +158,12 @@ func parseNumber(text, of string) (v float64, problem string) {
 		units = append(units, sizeUnits...)
 	case "ms":
 		units = []unit{{"ms", 1}, {"s", 1000}}
+	case "µs":
+		units = []unit{{"us", 1}, {"µs", 1}, {"ms", 1000}, {"s", 1e6}}
+	case "s":
+		units = []unit{{"ms", 0.001}, {"s", 1}}
+	case "s/byte":
+		units = []unit{{"ns", 1e-9}, {"us", 1e-6}, {"s", 1}}
 	}
 	number, u, err := splitUnit(text, units)
 	if err != nil {

@@ -63,17 +63,11 @@ func paths(prefix string, t reflect.Type) []string {
 	return all
 }
 
-// later are fields DESIGN names that this version does not have.
-var later = []string{"arms", "topology.kind"}
-
 // unknownField is the sentence about a field name that is not there, with the likeliest meant.
 func unknownField(parent, name string, t reflect.Type) string {
 	where := "at the top"
 	if parent != "" {
 		where = "in " + parent
-	}
-	if slices.Contains(later, join(parent, name)) {
-		return "the field " + join(parent, name) + " is not in this version"
 	}
 	sentence := "there is no field " + strconv.Quote(name) + " " + where
 	if moved := elsewhere(name); moved != "" {

@@ -31,6 +31,24 @@ func (s *Scenario) completeOld() {
 	if s.Traffic.Burst.Every == 0 {
 		s.Traffic.Burst.Every = standard.Traffic.Burst.Every
 	}
+	if s.Topology.Kind == "" {
+		s.Topology.Kind = standard.Topology.Kind
+	}
+	if s.Load.Connections == 0 {
+		s.Load = standard.Load
+	}
+	if s.Sysctl == nil {
+		s.Sysctl = standard.Sysctl
+	}
+	if s.Arms == nil {
+		s.Arms = standard.Arms
+	}
+	if s.Cases == nil {
+		s.Cases = standard.Cases
+	}
+	if s.Sweep == nil {
+		s.Sweep = standard.Sweep
+	}
 	if s.Accept == nil {
 		s.Accept = standard.Accept
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // younger are the fields that result files of the first version have not.
-var younger = []string{"topology.slaves.queues", "topology.vlan", "traffic.burst", "traffic.join", "accept"}
+var younger = []string{"topology.slaves.queues", "topology.vlan", "traffic.burst", "traffic.join", "accept",
+	"topology.kind", "load", "sysctl", "arms", "cases", "sweep"}
 
 // A scenario of an old result file is what it was, with the defaults of what it did not know.
 func TestOldJSON(t *testing.T) {

@@ -49,14 +49,14 @@ func TestMetricsDoc(t *testing.T) {
 		"Figures of several slaves or senders are added up unless the text says otherwise. A figure that can't be had on a testbed is missing, " +
 		"and a condition that rests on it is not evaluated: then the run is inconclusive, unless only the oracle for lost back-pressure is missing. A condition that can't hold in any run of a scenario, " +
 		"for want of a fault, a burst or a mode that the text names, is refused before anything runs.\n\n" +
-		"The table of a result calls some of them by other words; those are in the last column.\n\n| Name | Unit | Meaning | In the result's table |\n|---|---|---|---|\n")
+		"The table of a result calls some of them by other words; those are in the last column.\n\n| Name | Unit | Better | Meaning | In the result's table |\n|---|---|---|---|---|\n")
 	called := labels(t)
 	for _, m := range Metrics {
 		unit := m.Unit
 		if m.Bool {
 			unit = "true or false"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, unit, m.Doc, called[m.Name])
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, unit, m.Better, m.Doc, called[m.Name])
 	}
 	b.WriteString("\n## Conditions\n\nA condition compares a metric with a value: `==`, `!=`, `<`, `<=`, `>`, `>=`. Conditions are joined by `and` and `or` " +
 		"(`and` binds closer) and parentheses.\nNumbers may end in `k`, `m` or `g` (decimal), beside `bit/s` also in `kbit`, `mbit` or `gbit`, " +

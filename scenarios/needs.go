@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -22,6 +23,21 @@ var predicting = []string{"balance-xor", "802.3ad"}
 // needs tell which metrics a run of a scenario can never have (internal/judge leaves them out). The oracle for lost
 // back-pressure is not among them: a condition that rests on it is left open where there is none.
 var needs = []need{
+	{namesOf(loadMetrics), func(s *Scenario) string {
+		return when(s.OnBond(), "it is of the workloads %s, and workload is %s", strings.Join(workloads[1:], ", "), s.Workload)
+	}, []string{"workload"}},
+	{namesOf(bondMetrics), func(s *Scenario) string {
+		return when(!s.OnBond(), "it is of workload %s, and workload is %s", WorkloadMulticast, s.Workload)
+	}, []string{"workload"}},
+	{[]string{"transactions.rate", "latency.oneway", "latency.mean", "latency.p50", "latency.p90", "latency.p99", "latency.p99.9", "latency.max"}, func(s *Scenario) string {
+		return when(s.does() == WorkloadStream || s.does() == WorkloadUDP, "there are no transactions in workload %s", s.Workload)
+	}, []string{"workload"}},
+	{[]string{"datagrams.lost"}, func(s *Scenario) string {
+		return when(!s.datagrams(), "it needs datagrams: workload udp, or rr with load.protocol: udp")
+	}, []string{"workload", "load.protocol"}},
+	{namesOf(sideMetrics()), func(s *Scenario) string {
+		return when(s.Workload == WorkloadExternal, "an external tool does not tell the CPU time of its sides")
+	}, []string{"workload"}},
 	{[]string{"failover.arp", "failover.igmp", "failover.lost", "failover.back"}, func(s *Scenario) string {
 		return when(len(s.Faults) == 0, "there is no fault; add one such as faults: [{at: 1s, slave_down: 0}]")
 	}, []string{"faults"}},
@@ -84,6 +100,35 @@ func (s *Scenario) setsUpAgain() bool {
 		}
 	}
 	return false
+}
+
+// Lacks says why no run of the scenario can have a metric, in a clause; "" when one may.
+func (s *Scenario) Lacks(metric string) string {
+	if n := s.never(metric); n != nil {
+		return n.lacks(s)
+	}
+	return ""
+}
+
+// datagrams tells whether a workload goes over UDP.
+func (s *Scenario) datagrams() bool {
+	return s.does() == WorkloadUDP || s.does() == WorkloadRR && s.Load.Protocol == "udp"
+}
+
+// sideMetrics are the CPU times of one side.
+func sideMetrics() []Metric {
+	return slices.DeleteFunc(slices.Clone(loadMetrics), func(m Metric) bool {
+		return !strings.HasPrefix(m.Name, "cpu.client.") && !strings.HasPrefix(m.Name, "cpu.server.")
+	})
+}
+
+// namesOf are the names of metrics.
+func namesOf(metrics []Metric) []string {
+	names := make([]string, len(metrics))
+	for i, m := range metrics {
+		names[i] = m.Name
+	}
+	return names
 }
 
 // never is the need that keeps a metric from being there, or nil.

@@ -17,7 +17,7 @@ func TestScenarioOfAnOldResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, young := range []string{`"queues"`, `"vlan"`, `"burst"`, `"join"`, `"accept"`} {
+	for _, young := range []string{`"queues"`, `"vlan"`, `"burst"`, `"join"`, `"accept"`, `"kind"`, `"load"`, `"arms"`} {
 		if strings.Contains(string(old), young) {
 			t.Fatalf("the old file has %s: it is not old", young)
 		}

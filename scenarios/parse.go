@@ -22,16 +22,20 @@ const maxSource = 64 << 10
 const maxBrackets = 50
 
 // Parse reads a scenario file. What it leaves out is as in Default, but for the name, which is then the file's
-// own. file is only used in errors, which are *Error: an unknown field, a wrong type, an impossible value.
+// own, and what does not go with the rest (a verdict with arms). file is only used in errors, which are *Error: an unknown field, a wrong type, an impossible value.
 func Parse(file string, src []byte) (Scenario, error) {
 	root, d, err := parseYAML(file, "", src)
 	if err != nil {
 		return Scenario{}, err
 	}
-	s := Default()
-	s.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
-	if err := d.decode(root, "", reflect.ValueOf(&s).Elem()); err != nil {
-		return Scenario{}, err
+	var s Scenario
+	for _, base := range []func() Scenario{Default, s.standard} { // what is left out rests on what is there
+		next := base()
+		next.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
+		if err := d.decode(root, "", reflect.ValueOf(&next).Elem()); err != nil {
+			return Scenario{}, err
+		}
+		s = next
 	}
 	s.from = d.places
 	if err := s.Validate(); err != nil {

@@ -50,7 +50,7 @@ var ranges = []bounds{
 	{"topology.slaves.txqueuelen", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.TxQueueLen) }), 1, 1e6, number,
 		"a queue of 0 packets drops whatever is sent"},
 	{"topology.slaves.queues", always(func(s *Scenario) float64 { return float64(s.Topology.Slaves.Queues) }), 1, 16, number, ""},
-	{"topology.mtu", always(func(s *Scenario) float64 { return float64(s.Topology.MTU) }), 68, 65535, number, ""},
+	{"topology.mtu", always(func(s *Scenario) float64 { return float64(s.Topology.MTU) }), 68, loopbackMTU, number, ""},
 	{"topology.vlan", always(func(s *Scenario) float64 { return float64(s.Topology.VLAN) }), 0, maxVLAN, number, "0 is no VLAN"},
 	{"topology.bond.updelay", sometimes(func(s *Scenario) *Duration { return s.Topology.Bond.Updelay }), 0, maxMS, duration, ""},
 	{"topology.bond.downdelay", sometimes(func(s *Scenario) *Duration { return s.Topology.Bond.Downdelay }), 0, maxMS, duration, ""},
@@ -75,6 +75,12 @@ var ranges = []bounds{
 		"pfifo_fast maps 16 priorities to its bands; 7 and more need CAP_NET_ADMIN"},
 	{"traffic.socket.gso", always(func(s *Scenario) float64 { return float64(s.Traffic.Socket.GSO) }), 0, 64, number,
 		"it counts segments a send, and kernels before 6.9 take no more"},
+
+	{"load.connections", always(func(s *Scenario) float64 { return float64(s.Load.Connections) }), 1, 1024, number, ""},
+	{"load.write", always(func(s *Scenario) float64 { return float64(s.Load.Write) }), 1, 16 << 20, number, ""},
+	{"load.request", always(func(s *Scenario) float64 { return float64(s.Load.Request) }), 1, 16 << 20, number, ""},
+	{"load.response", always(func(s *Scenario) float64 { return float64(s.Load.Response) }), 1, 16 << 20, number, ""},
+	{"load.payload", always(func(s *Scenario) float64 { return float64(s.Load.Payload) }), 1, maxMessage, number, ""},
 
 	{"sampling.interval", always(func(s *Scenario) float64 { return float64(s.Sampling.Interval) }), float64(time.Millisecond), float64(time.Minute), duration, ""},
 	{"guards.line_tolerance", always(func(s *Scenario) float64 { return s.Guards.LineTolerance }), 0.001, 0.5, number,

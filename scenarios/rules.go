@@ -47,18 +47,28 @@ func bad(path, format string, args ...any) *problem {
 // rule returns nil when it holds.
 type rule func(*Scenario) *problem
 
-// rules are all that hold of either arm, in the order they are checked: a later rule may rely on the
-// earlier ones.
-var rules = slices.Concat([]rule{choiceRule, rangeRule}, generalRules, topologyRules, trafficRules, burstRules, verdictRules)
+// rules are all that hold of each arm, in the order they are checked: a later rule may rely on the earlier ones.
+var (
+	rules     = slices.Concat([]rule{choiceRule, kindRule, rangeRule, scopeRule}, generalRules)
+	bondRules = slices.Concat(topologyRules, trafficRules, burstRules, verdictRules)
+)
 
-// broken is the first rule that does not hold, the control left aside.
+// broken is the first rule that does not hold, the control and the arms of a comparison left aside.
 func (s *Scenario) broken() *problem {
-	for _, r := range rules {
+	for _, r := range s.rules() {
 		if p := r(s); p != nil {
 			return p
 		}
 	}
 	return nil
+}
+
+// rules are those that are about a scenario like this one.
+func (s *Scenario) rules() []rule {
+	if s.OnBond() {
+		return slices.Concat(rules, bondRules)
+	}
+	return slices.Concat(rules, loadRules)
 }
 
 // Validate tells whether the scenario is possible, by the first rule that does not hold, as an *Error.
@@ -71,6 +81,9 @@ func (s Scenario) Validate() error {
 		p = s.brokenControl()
 	}
 	if p == nil {
+		p = s.brokenComparison()
+	}
+	if p == nil {
 		return nil
 	}
 	return p.error(s.from)
@@ -81,7 +94,6 @@ type choice struct {
 	path  string
 	value func(*Scenario) *string // nil: the field is not set
 	words []string                // of the bond's options in the order of the numbers that the kernel has for them
-	later []string                // words of later versions
 }
 
 // choiceAt is the choice of the field at path, or nil.
@@ -103,13 +115,24 @@ func (c *choice) didYouMean(text string) string {
 }
 
 var choices = []choice{
-	{"workload", func(s *Scenario) *string { return &s.Workload }, []string{"udp-multicast"}, []string{"stream", "rr", "mixed", "udp", "external"}},
-	{"orphan", func(s *Scenario) *string { return &s.Orphan }, []string{"none", "netem"}, nil},
-	{"topology.bond.mode", func(s *Scenario) *string { return &s.Topology.Bond.Mode }, bondModes, nil},
-	{"topology.bond.xmit_hash_policy", func(s *Scenario) *string { return s.Topology.Bond.XmitHashPolicy }, hashPolicies, nil},
-	{"topology.bond.fail_over_mac", func(s *Scenario) *string { return s.Topology.Bond.FailOverMAC }, []string{"none", "active", "follow"}, nil},
-	{"topology.bond.lacp_rate", func(s *Scenario) *string { return s.Topology.Bond.LACPRate }, []string{"slow", "fast"}, nil},
-	{"topology.slaves.qdisc", func(s *Scenario) *string { return &s.Topology.Slaves.Qdisc }, []string{"pfifo_fast", "pfifo", "fq", "fq_codel"}, nil},
+	{"workload", func(s *Scenario) *string { return &s.Workload }, workloads},
+	{"topology.kind", func(s *Scenario) *string { return &s.Topology.Kind }, []string{KindBond, KindLoopback, KindVeth, KindJoined}},
+	{"load.protocol", func(s *Scenario) *string { return &s.Load.Protocol }, []string{"tcp", "udp"}},
+	{"load.tool", func(s *Scenario) *string { return optional(&s.Load.Tool) }, tools},
+	{"orphan", func(s *Scenario) *string { return &s.Orphan }, []string{"none", "netem"}},
+	{"topology.bond.mode", func(s *Scenario) *string { return &s.Topology.Bond.Mode }, bondModes},
+	{"topology.bond.xmit_hash_policy", func(s *Scenario) *string { return s.Topology.Bond.XmitHashPolicy }, hashPolicies},
+	{"topology.bond.fail_over_mac", func(s *Scenario) *string { return s.Topology.Bond.FailOverMAC }, []string{"none", "active", "follow"}},
+	{"topology.bond.lacp_rate", func(s *Scenario) *string { return s.Topology.Bond.LACPRate }, []string{"slow", "fast"}},
+	{"topology.slaves.qdisc", func(s *Scenario) *string { return &s.Topology.Slaves.Qdisc }, []string{"pfifo_fast", "pfifo", "fq", "fq_codel"}},
+}
+
+// optional is a text that may be left out.
+func optional(text *string) *string {
+	if *text == "" {
+		return nil
+	}
+	return text
 }
 
 func choiceRule(s *Scenario) *problem {
@@ -117,8 +140,6 @@ func choiceRule(s *Scenario) *problem {
 		word := c.value(s)
 		switch {
 		case word == nil || slices.Contains(c.words, *word):
-		case slices.Contains(c.later, *word):
-			return bad(c.path, "%q is not in this version; allowed: %s", *word, strings.Join(c.words, ", "))
 		default:
 			return bad(c.path, "%q is not allowed%s (allowed: %s)", *word, c.didYouMean(*word), strings.Join(c.words, ", "))
 		}

@@ -42,13 +42,11 @@ func TestChoices(t *testing.T) {
 				t.Errorf("%s=%s: %s", c.path, word, p.text)
 			}
 		}
-		for _, word := range append([]string{"nonsense"}, c.later...) {
-			s := Default()
-			if err := s.Set(c.path + "=" + word); err != nil {
-				t.Error(err)
-			} else if err := s.Validate(); err == nil || err.(*Error).Path != c.path {
-				t.Errorf("%s=%s: got %v", c.path, word, err)
-			}
+		s := Default()
+		if err := s.Set(c.path + "=nonsense"); err != nil {
+			t.Error(err)
+		} else if err := s.Validate(); err == nil || err.(*Error).Path != c.path {
+			t.Errorf("%s=nonsense: got %v", c.path, err)
 		}
 	}
 }

@@ -100,22 +100,4 @@ var topologyRules = []rule{
 		}
 		return nil
 	},
-	func(s *Scenario) *problem {
-		for _, feature := range sortedKeys(s.Offload) {
-			path := "offload." + feature
-			if !slices.Contains(offloads, feature) && !strings.Contains(feature, "-") {
-				return bad(path, "is no offload%s (short names: %s; or a long name as ethtool -k prints it)", didYouMean(feature, offloads), strings.Join(offloads, ", "))
-			}
-			if strings.ContainsFunc(feature, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-') }) {
-				return bad(path, "is no name of an offload; such names have small letters, digits and dashes")
-			}
-			if v := s.Offload[feature]; v != "on" && v != "off" {
-				return bad(path, "%q is not on or off", v)
-			}
-		}
-		return nil
-	},
 }
-
-// offloads are the short names ethtool -K knows (ethtool(8)).
-var offloads = []string{"rx", "tx", "sg", "tso", "gso", "gro", "lro", "rxvlan", "txvlan", "ntuple", "rxhash"}

@@ -67,12 +67,6 @@ var trafficRules = []rule{
 		return nil
 	},
 	func(s *Scenario) *problem {
-		if s.Traffic.Warmup >= s.Traffic.Duration {
-			return bad("traffic.warmup", "%s is not less than traffic.duration %s; nothing would be left to measure", s.Traffic.Warmup, s.Traffic.Duration).also("traffic.duration")
-		}
-		return nil
-	},
-	func(s *Scenario) *problem {
 		const least = 20 // samples of the oracle, below which good is never said
 		if n := (s.Traffic.Duration - s.Traffic.Warmup) / s.Sampling.Interval; n < least {
 			return bad("sampling.interval", "gives %d samples between traffic.warmup %s and traffic.duration %s; a verdict needs %d",

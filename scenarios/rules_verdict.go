@@ -5,26 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 )
-
-// generalRules are about the scenario's own description.
-var generalRules = []rule{
-	func(s *Scenario) *problem {
-		if s.Name == "" || len(s.Name) > 64 || strings.ContainsFunc(s.Name, func(r rune) bool {
-			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r))
-		}) {
-			return bad("name", "%q is not a name; write 1 to 64 letters, digits, dashes, dots or underscores", s.Name)
-		}
-		return nil
-	},
-	func(s *Scenario) *problem {
-		if strings.ContainsFunc(s.Summary, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			return bad("summary", "must be one line of printable text")
-		}
-		return nil
-	},
-}
 
 // acceptable are the diagnoses (reproducer/result, Diagnoses) that a good kernel may show where a scenario provokes them.
 var acceptable = []string{"sndbuf-exceeds-queue", "broadcast-clones"}

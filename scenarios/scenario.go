@@ -11,13 +11,15 @@ import (
 type Scenario struct {
 	Name     string   `yaml:"name" json:"name"`
 	Summary  string   `yaml:"summary" json:"summary"`
-	Workload string   `yaml:"workload" json:"workload"` // udp-multicast
+	Workload string   `yaml:"workload" json:"workload"` // udp-multicast on a bond; else one of Load's
 	Topology Topology `yaml:"topology" json:"topology"`
-	Traffic  Traffic  `yaml:"traffic" json:"traffic"`
+	Traffic  Traffic  `yaml:"traffic" json:"traffic"` // of Load's workloads only Duration and Warmup
+	Load     LoadSpec `yaml:"load" json:"load"`       // of udp-multicast nothing
 	// Orphan makes a bond that orphans packets before the slaves' qdisc: "none", or "netem" (netem as the
 	// bond's root qdisc calls skb_orphan_partial, net/sched/sch_netem.c).
 	Orphan   string            `yaml:"orphan" json:"orphan"`
 	Offload  map[string]string `yaml:"offload" json:"offload"` // ethtool feature: "on" or "off"
+	Sysctl   map[string]string `yaml:"sysctl" json:"sysctl"`   // of the places where packets are sent and received: name (dots or slashes) and value
 	Sampling Sampling          `yaml:"sampling" json:"sampling"`
 	Guards   Guards            `yaml:"guards" json:"guards"`
 	// Expect are expressions over the metric table (Metrics), each of which must hold for GOOD.
@@ -29,6 +31,13 @@ type Scenario struct {
 	Control map[string]any `yaml:"control" json:"control"`
 	Runs    Runs           `yaml:"runs" json:"runs"`
 	Faults  []Fault        `yaml:"faults" json:"faults"`
+	// Arms are what is compared, in the place of a control and a verdict; the first is the base. Beside --set paths they
+	// may set kernel and module.NAME, which name the place they are measured in (Variant.Kernel, Variant.Modules).
+	Arms Variants `yaml:"arms" json:"arms"`
+	// Cases are what each arm is measured on, one after the other: the rows of the comparison. None: one, without a name.
+	Cases Variants `yaml:"cases" json:"cases"`
+	// Sweep is what `bondrepro sweep` varies where no --over is given; two parameters at most.
+	Sweep Sweep `yaml:"sweep" json:"sweep"`
 
 	// from tells where values came from, for errors only: it is no part of the scenario's meaning. See Equal.
 	from origins
@@ -47,12 +56,21 @@ const (
 	OrphanNetem = "netem"
 )
 
-// Topology is a bond and its slaves.
+// The values of Topology.Kind.
+const (
+	KindBond     = "bond"     // a bond and its slaves
+	KindLoopback = "loopback" // lo of a network namespace
+	KindVeth     = "veth"     // two network namespaces, joined by a veth pair
+	KindJoined   = "joined"   // two NICs of a guest, joined by QEMU, each in a namespace of its own
+)
+
+// Topology is what packets go over.
 type Topology struct {
-	Bond   Bond   `yaml:"bond" json:"bond"`
-	Slaves Slaves `yaml:"slaves" json:"slaves"`
-	MTU    int    `yaml:"mtu" json:"mtu"`   // bytes; a VLAN's tag is no part of it
-	VLAN   int    `yaml:"vlan" json:"vlan"` // 802.1Q id of an interface on the bond that the senders send from; 0: none
+	Kind   string `yaml:"kind" json:"kind"`
+	Bond   Bond   `yaml:"bond" json:"bond"`     // kind bond
+	Slaves Slaves `yaml:"slaves" json:"slaves"` // kind bond
+	MTU    int    `yaml:"mtu" json:"mtu"`       // bytes; a VLAN's tag is no part of it
+	VLAN   int    `yaml:"vlan" json:"vlan"`     // kind bond: 802.1Q id of an interface on the bond that the senders send from; 0: none
 }
 
 // Bond names its options as iproute2 and the kernel do (Documentation/networking/bonding.rst). A nil option

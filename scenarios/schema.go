@@ -39,6 +39,11 @@ func Schema() ([]byte, error) {
 		return nil, err
 	}
 	offload.AdditionalProperties = Switch(false).JSONSchema()
+	sysctl, err := property(root, "sysctl")
+	if err != nil {
+		return nil, err
+	}
+	sysctl.AdditionalProperties = either(&jsonschema.Schema{Type: "string"}, &jsonschema.Schema{Type: "number"})
 	for _, b := range ranges {
 		p, err := property(root, b.path)
 		if err != nil {
@@ -154,6 +159,17 @@ func (Groups) JSONSchema() *jsonschema.Schema {
 	span.Properties.Set("first", address)
 	span.Properties.Set("count", &jsonschema.Schema{Type: "integer", Minimum: "1"})
 	return either(&jsonschema.Schema{Type: "array", Items: address, MinItems: ptr(uint64(1))}, span)
+}
+
+// JSONSchema is the form of arms and cases.
+func (Variants) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "object"}, Description: "names, each with paths and their values"}
+}
+
+// JSONSchema is the form of a sweep.
+func (Sweep) JSONSchema() *jsonschema.Schema {
+	list := &jsonschema.Schema{Type: "array", Items: jsonschema.TrueSchema, MinItems: ptr(uint64(2))}
+	return &jsonschema.Schema{Type: "object", AdditionalProperties: list, Description: "paths, each with the values it takes in turn"}
 }
 
 func ptr[T any](v T) *T { return &v }

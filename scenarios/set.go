@@ -91,6 +91,9 @@ func (w walk) assign(v reflect.Value, at int) *Error {
 		v.Set(entries)
 		return nil
 	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[Variants]() || v.Type() == reflect.TypeFor[Sweep]() {
+			return w.errorf(at, "%s is set as a whole only, as in %s", parent, wholeForms[parent])
+		}
 		i, err := strconv.Atoi(name)
 		if err != nil || i < 0 || i >= v.Len() {
 			return w.errorf(at, "%q is no entry of %s, which has %d (counted from 0)", name, parent, v.Len())

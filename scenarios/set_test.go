@@ -72,7 +72,7 @@ func TestSetEveryField(t *testing.T) {
 			v = v.Elem()
 		}
 		var w yamlWriter
-		value := w.flow(plainValue(v, reflect.Value{}))
+		value := w.flow(plainValue(v, reflect.Value{}, path, hidesNothing))
 		if value == "" {
 			value = `""`
 		}

@@ -1,0 +1,33 @@
+package scenarios
+
+// loadMetrics are those of the workloads that go over no bond (the Metrics of internal/traffic/workload).
+var loadMetrics = []Metric{
+	{Name: "throughput", Unit: "bit/s", Better: Higher, Doc: "Payload that arrived: stream and udp count it at the server, rr, mixed and tbench in both directions."},
+	{Name: "transactions.rate", Unit: "1/s", Better: Higher, Doc: "Transactions that ended, of all connections together."},
+	{Name: "latency.oneway", Unit: "µs", Better: Lower, Doc: "0.5/tps of a connection: 0.5 · connections / transactions.rate."},
+	{Name: "latency.mean", Unit: "µs", Better: Lower, Doc: "Mean of the round trips."},
+	{Name: "latency.p50", Unit: "µs", Better: Lower, Doc: "Half of the round trips took at most this."},
+	{Name: "latency.p90", Unit: "µs", Better: Lower, Doc: "90 % of the round trips took at most this."},
+	{Name: "latency.p99", Unit: "µs", Better: Lower, Doc: "99 % of the round trips took at most this."},
+	{Name: "latency.p99.9", Unit: "µs", Better: Lower, Doc: "99.9 % of the round trips took at most this."},
+	{Name: "latency.max", Unit: "µs", Better: Lower, Doc: "The longest round trip."},
+	{Name: "datagrams.lost", Unit: "datagrams", Better: Lower, Doc: "Datagrams that were sent and did not arrive, or requests that were not answered in time, the warm-up among them."},
+	{Name: "cpu.client.user", Unit: "s", Better: Lower, Doc: "CPU time of the client's threads in user space."},
+	{Name: "cpu.client.system", Unit: "s", Better: Lower, Doc: "CPU time of the client's threads in the kernel."},
+	{Name: "cpu.client.per_byte", Unit: "s/byte", Better: Lower, Doc: "CPU time of the client's threads for each byte of payload."},
+	{Name: "cpu.server.user", Unit: "s", Better: Lower, Doc: "CPU time of the server's threads in user space."},
+	{Name: "cpu.server.system", Unit: "s", Better: Lower, Doc: "CPU time of the server's threads in the kernel."},
+	{Name: "cpu.server.per_byte", Unit: "s/byte", Better: Lower, Doc: "CPU time of the server's threads for each byte of payload."},
+	{Name: "cpu.client.softirq", Unit: "s", Better: Lower, Doc: "Time in soft interrupts on the client's CPUs, where each side has CPUs of its own."},
+	{Name: "cpu.client.irq", Unit: "s", Better: Lower, Doc: "Time in hard interrupts on the client's CPUs, where each side has CPUs of its own."},
+	{Name: "cpu.client.steal", Unit: "s", Better: Lower, Doc: "Time that a hypervisor took from the client's CPUs, where each side has CPUs of its own."},
+	{Name: "cpu.client.busy_per_byte", Unit: "s/byte", Better: Lower, Doc: "Time in which the client's CPUs were busy, with whatever, for each byte of payload, where each side has CPUs of its own."},
+	{Name: "cpu.server.softirq", Unit: "s", Better: Lower, Doc: "Time in soft interrupts on the server's CPUs, where each side has CPUs of its own."},
+	{Name: "cpu.server.irq", Unit: "s", Better: Lower, Doc: "Time in hard interrupts on the server's CPUs, where each side has CPUs of its own."},
+	{Name: "cpu.server.steal", Unit: "s", Better: Lower, Doc: "Time that a hypervisor took from the server's CPUs, where each side has CPUs of its own."},
+	{Name: "cpu.server.busy_per_byte", Unit: "s/byte", Better: Lower, Doc: "Time in which the server's CPUs were busy, with whatever, for each byte of payload, where each side has CPUs of its own."},
+	{Name: "cpu.softirq", Unit: "s", Better: Lower, Doc: "Time in soft interrupts on all of the machine's CPUs, whatever they were for."},
+	{Name: "cpu.irq", Unit: "s", Better: Lower, Doc: "Time in hard interrupts on all of the machine's CPUs, whatever they were for."},
+	{Name: "cpu.steal", Unit: "s", Better: Lower, Doc: "Time that a hypervisor took from the machine's CPUs."},
+	{Name: "cpu.busy_per_byte", Unit: "s/byte", Better: Lower, Doc: "Time in which the machine's CPUs were busy, with whatever, for each byte of payload."},
+}
