@@ -46,14 +46,16 @@ func receiveDatagrams(payload int) loop {
 	return func(w *worker) error {
 		for {
 			n, err := read(w.fd, buf)
-			if n <= 0 {
+			if err != nil {
 				return w.fail("receive", n, err)
 			}
 			if n == payload {
 				w.bytes.Add(uint64(n))
 				w.operations.Add(1)
 			}
-			w.turn()
+			if w.turn() && n == 0 { // shut down; before that it is a stranger's datagram
+				return nil
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"sync/atomic"
@@ -9,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connectTimeout bounds each connect and accept of Dial.
+// connectTimeout bounds Dial.
 const connectTimeout = 10 * time.Second
 
 // pair is the two ends of one connection.
@@ -22,12 +23,14 @@ type Client struct {
 	ran   atomic.Bool
 }
 
-// Dial connects to the server from the calling thread's network namespace, at most connectTimeout for each
-// connection. It is called once. Errors are an *Error.
-func (s *Server) Dial() (*Client, error) {
+// Dial connects to the server from the calling thread's network namespace. It is called once, and ends with ctx, or after
+// connectTimeout. Errors are an *Error.
+func (s *Server) Dial(ctx context.Context) (*Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
 	c := &Client{spec: s.spec}
 	for i := range s.spec.Connections {
-		p, err := s.connection(i)
+		p, err := s.connection(ctx, i)
 		if err != nil {
 			c.Close()
 			return nil, err
@@ -37,9 +40,9 @@ func (s *Server) Dial() (*Client, error) {
 	return c, nil
 }
 
-func (s *Server) connection(i int) (pair, error) {
+func (s *Server) connection(ctx context.Context, i int) (pair, error) {
 	if s.spec.datagrams() {
-		return s.datagramPair(i)
+		return s.datagramPair(ctx, i)
 	}
 	to, err := local(s.listener)
 	if err != nil {
@@ -50,7 +53,7 @@ func (s *Server) connection(i int) (pair, error) {
 		return pair{}, err
 	}
 	p := pair{client: fd, server: -1}
-	if p.server, err = s.join(fd, netip.AddrPortFrom(s.address, to.Port())); err != nil {
+	if p.server, err = s.join(ctx, fd, netip.AddrPortFrom(s.address, to.Port())); err != nil {
 		p.close()
 		return pair{}, err
 	}
@@ -58,15 +61,15 @@ func (s *Server) connection(i int) (pair, error) {
 }
 
 // join connects a client's socket and takes the server's end of it.
-func (s *Server) join(fd int, to netip.AddrPort) (server int, err error) {
-	if err := connect(fd, to, connectTimeout); err != nil {
+func (s *Server) join(ctx context.Context, fd int, to netip.AddrPort) (server int, err error) {
+	if err := connect(ctx, fd, to); err != nil {
 		return -1, err
 	}
 	from, err := local(fd)
 	if err != nil {
 		return -1, err
 	}
-	if server, err = accept(s.listener, from, connectTimeout); err != nil {
+	if server, err = accept(ctx, s.listener, from); err != nil {
 		return -1, err
 	}
 	if s.spec.Kind == Stream {
@@ -79,7 +82,7 @@ func (s *Server) join(fd int, to netip.AddrPort) (server int, err error) {
 }
 
 // datagramPair connects a socket to the server's i-th one, and that one to it where it answers.
-func (s *Server) datagramPair(i int) (pair, error) {
+func (s *Server) datagramPair(ctx context.Context, i int) (pair, error) {
 	if i >= len(s.datagrams) || s.datagrams[i] < 0 {
 		return pair{}, fmt.Errorf("a server's sockets can be dialled once")
 	}
@@ -88,7 +91,7 @@ func (s *Server) datagramPair(i int) (pair, error) {
 		return pair{}, err
 	}
 	p := pair{client: fd, server: s.datagrams[i]}
-	if err := s.joinDatagrams(p); err != nil {
+	if err := s.joinDatagrams(ctx, p); err != nil {
 		unix.Close(fd)
 		return pair{}, err
 	}
@@ -96,14 +99,14 @@ func (s *Server) datagramPair(i int) (pair, error) {
 	return p, nil
 }
 
-func (s *Server) joinDatagrams(p pair) error {
+func (s *Server) joinDatagrams(ctx context.Context, p pair) error {
 	at, err := local(p.server)
 	if err != nil {
 		return err
 	}
 	to := netip.AddrPortFrom(s.address, at.Port())
 	if s.spec.Group.IsValid() {
-		from, err := source(to)
+		from, err := source(ctx, to)
 		if err != nil {
 			return err
 		}
@@ -112,7 +115,7 @@ func (s *Server) joinDatagrams(p pair) error {
 		}
 		to = netip.AddrPortFrom(s.spec.Group, at.Port())
 	}
-	if err := connect(p.client, to, connectTimeout); err != nil {
+	if err := connect(ctx, p.client, to); err != nil {
 		return err
 	}
 	if s.spec.Kind != RR {
@@ -125,17 +128,17 @@ func (s *Server) joinDatagrams(p pair) error {
 	if zone := s.address.Zone(); zone != "" {
 		from = netip.AddrPortFrom(from.Addr().WithZone(zone), from.Port())
 	}
-	return connect(p.server, from, connectTimeout)
+	return connect(ctx, p.server, from)
 }
 
 // source is the address from which the routes send to an address.
-func source(to netip.AddrPort) (netip.Addr, error) {
+func source(ctx context.Context, to netip.AddrPort) (netip.Addr, error) {
 	fd, err := open(to.Addr(), unix.SOCK_DGRAM)
 	if err != nil {
 		return netip.Addr{}, err
 	}
 	defer unix.Close(fd)
-	if err := connect(fd, to, connectTimeout); err != nil {
+	if err := connect(ctx, fd, to); err != nil {
 		return netip.Addr{}, err
 	}
 	from, err := local(fd)

@@ -99,7 +99,7 @@ func micros(ns float64) float64 { return ns / float64(time.Microsecond) }
 // String is one line.
 func (o Outcome) String() string {
 	s := fmt.Sprintf("%.4g Gbit/s", o.Throughput/1e9)
-	if o.Latency != nil {
+	if o.Transactions > 0 {
 		s += fmt.Sprintf(", %.0f transactions/s, one-way %.4g µs, p50 %.4g µs, p99 %.4g µs", float64(o.Transactions)/o.Seconds, o.Latency.OneWay, o.Latency.P50, o.Latency.P99)
 	}
 	if o.Datagrams != nil {

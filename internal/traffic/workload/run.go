@@ -33,14 +33,15 @@ type measurement struct {
 	pinned           sync.WaitGroup
 }
 
-// Run does the workload: the warm-up, then what is measured. It is called once, and returns when all of its threads have
-// ended, soon after ctx has. An error of a connection ends it: an *Error, or ErrNothing.
+// Run does the workload: the warm-up, then what is measured. It is called once, one at a time in a process, as it sets
+// GOMAXPROCS. It returns when all of its threads have ended, soon after ctx has. Errors are ctx's, an *Error, which ends
+// it, or ErrNothing.
 func (c *Client) Run(ctx context.Context) (Outcome, error) {
 	if !c.ran.CompareAndSwap(false, true) {
 		return Outcome{}, errors.New("a workload's connections serve one run")
 	}
-	m := &measurement{spec: c.spec, pairs: c.pairs, gate: make(chan struct{}), failed: make(chan error, 2*len(c.pairs))}
 	defer raiseProcs(2 * len(c.pairs))()
+	m := newMeasurement(c)
 	if err := m.start(); err != nil {
 		return Outcome{}, err
 	}
@@ -56,6 +57,10 @@ func (c *Client) Run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	return m.outcome(before, after)
+}
+
+func newMeasurement(c *Client) *measurement {
+	return &measurement{spec: c.spec, pairs: c.pairs, gate: make(chan struct{}), failed: make(chan error, 2*len(c.pairs))}
 }
 
 // raiseProcs gives each thread a processor of the runtime, and two more to what watches them.
@@ -75,7 +80,7 @@ func (m *measurement) start() error {
 		m.clients = append(m.clients, &worker{fd: p.client, object: object, cpus: pick(m.spec.ClientCPUs, i), phase: &m.phase})
 		m.servers = append(m.servers, &worker{fd: p.server, object: object + " at the server", cpus: pick(m.spec.ServerCPUs, i), phase: &m.phase})
 		if m.spec.Kind == RR && m.spec.Protocol == OverUDP {
-			if err := timeout(p.client, unix.SO_RCVTIMEO, lostAfter); err != nil {
+			if err := receiveTimeout(p.client, lostAfter); err != nil {
 				return err
 			}
 		}

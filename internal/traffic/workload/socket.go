@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -80,39 +81,49 @@ func local(fd int) (netip.AddrPort, error) {
 	return addrPort(sa), nil
 }
 
-// connect waits at most for wait.
-func connect(fd int, to netip.AddrPort, wait time.Duration) error {
-	// SO_SNDTIMEO bounds connect(2), too (socket(7)); the sockets' own waits have no timer, which would cost time.
-	if err := timeout(fd, unix.SO_SNDTIMEO, wait); err != nil {
-		return err
-	}
+// connect ends with ctx.
+func connect(ctx context.Context, fd int, to netip.AddrPort) error {
+	failed := func(err error) error { return &Error{Op: "connect", Object: to.String(), Err: err} }
 	sa, err := sockaddr(to)
-	if err == nil {
-		err = retried(func() error { return unix.Connect(fd, sa) })
+	if err != nil {
+		return failed(err)
 	}
-	if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EALREADY) {
-		err = unix.ETIMEDOUT
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return failed(err)
+	}
+	err = retried(func() error { return unix.Connect(fd, sa) })
+	if errors.Is(err, unix.EINPROGRESS) {
+		if err = await(ctx, fd, unix.POLLOUT); err == nil {
+			err = pending(fd)
+		}
+	}
+	if err == nil {
+		err = unix.SetNonblock(fd, false)
 	}
 	if err != nil {
-		return &Error{Op: "connect", Object: to.String(), Err: err}
+		return failed(err)
 	}
-	return timeout(fd, unix.SO_SNDTIMEO, 0)
+	return nil
 }
 
-// accept takes the connection that from made, and turns away any other.
-func accept(listener int, from netip.AddrPort, wait time.Duration) (int, error) {
-	if err := timeout(listener, unix.SO_RCVTIMEO, wait); err != nil {
-		return -1, err
+// pending is the error that a socket has kept (SO_ERROR).
+func pending(fd int) error {
+	errno, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && errno != 0 {
+		err = unix.Errno(errno)
 	}
-	for end := time.Now().Add(wait); ; {
-		var fd int
+	return err
+}
+
+// accept takes the connection that from made, and turns away any other. It ends with ctx.
+func accept(ctx context.Context, listener int, from netip.AddrPort) (fd int, err error) {
+	for {
 		var sa unix.Sockaddr
-		err := retried(func() (err error) {
-			fd, sa, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
-			return err
-		})
-		if errors.Is(err, unix.EAGAIN) || err == nil && time.Now().After(end) {
-			err = unix.ETIMEDOUT
+		if err = await(ctx, listener, unix.POLLIN); err == nil {
+			err = retried(func() (err error) {
+				fd, sa, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
+				return err
+			})
 		}
 		if err != nil {
 			return -1, &Error{Op: "accept", Object: from.String(), Err: err}
@@ -121,6 +132,23 @@ func accept(listener int, from netip.AddrPort, wait time.Duration) (int, error) 
 			return fd, nil
 		}
 		unix.Close(fd)
+	}
+}
+
+// awaitSlice is how late await sees that ctx has ended.
+const awaitSlice = 20 * time.Millisecond
+
+// await waits until a socket is ready, or ctx ends.
+func await(ctx context.Context, fd int, events int16) error {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: events}}
+	for {
+		n, err := unix.Poll(fds, int(awaitSlice/time.Millisecond))
+		if n > 0 || err != nil && err != unix.EINTR {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
 }
 
@@ -133,14 +161,11 @@ func retried(f func() error) error {
 	}
 }
 
-// timeout sets SO_RCVTIMEO or SO_SNDTIMEO; 0 waits without end.
-func timeout(fd, option int, d time.Duration) error {
+// receiveTimeout makes reads end with EAGAIN after a while (SO_RCVTIMEO).
+func receiveTimeout(fd int, d time.Duration) error {
 	tv := unix.NsecToTimeval(int64(d))
-	if d > 0 && tv.Sec == 0 && tv.Usec == 0 {
-		tv.Usec = 1
-	}
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &tv); err != nil {
-		return &Error{Op: "setsockopt SO_RCVTIMEO or SO_SNDTIMEO", Object: "socket", Err: err}
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
+		return &Error{Op: "setsockopt SO_RCVTIMEO", Object: d.String(), Err: err}
 	}
 	return nil
 }
