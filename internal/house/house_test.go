@@ -22,7 +22,7 @@ var everyone = []string{
 // arrows are the rooms and what else each may import. Arrows point down only.
 var arrows = map[string][]string{
 	"cmd/bondctl":   {"bondctl", "internal/exitcode"},
-	"cmd/bondrepro": {"internal/bisect", "internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/kbuild", "internal/kernel", "internal/matrix", "internal/netns", "internal/progress", "internal/report", "internal/traffic", "bondctl", "reproducer"},
+	"cmd/bondrepro": {"internal/bisect", "internal/compare", "internal/doctor", "internal/exitcode", "internal/guest", "internal/judge", "internal/kbuild", "internal/kernel", "internal/matrix", "internal/netns", "internal/progress", "internal/report", "internal/traffic", "bondctl", "reproducer"},
 	"cmd/qdiscstat": {"bondctl", "internal/exitcode", "qdiscstat"},
 
 	"reproducer":                 {"internal/judge", "internal/measure", "internal/testbed"},
@@ -30,12 +30,13 @@ var arrows = map[string][]string{
 	"internal/bisect":            {"internal/gitrepo", "internal/kbuild", "internal/kernel", "internal/stats", "reproducer"},
 	"internal/gitrepo":           {},
 	"internal/kbuild":            {"internal/kernel"},
+	"internal/compare":           {"internal/stats", "reproducer"},
 	"internal/matrix":            {"reproducer"},
 	"internal/testbed":           {"bondctl", "internal/ports", "internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
 	"internal/guest":             {"internal/guestproto", "internal/measure"},
 	"internal/netns":             {"internal/exitcode", "internal/measure", "internal/stamp", "internal/traffic"},
 	"internal/vm":                {"internal/arrivals", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/stamp"},
-	"internal/measure":           {"bondctl", "internal/traffic", "qdiscstat"},
+	"internal/measure":           {"bondctl", "internal/traffic", "internal/traffic/workload", "qdiscstat"},
 	"internal/traffic":           {"internal/arrivals", "internal/stamp"},
 	"internal/traffic/workload":  {},
 	"internal/arrivals":          {"internal/stamp"},

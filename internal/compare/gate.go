@@ -1,0 +1,116 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
+)
+
+// Gate is a condition of --fail-if on the difference of an arm from the first: METRIC OP PERCENT.
+type Gate struct {
+	Text   string
+	Metric string
+	Op     string  // <, <=, >, >=
+	Bound  float64 // percent
+}
+
+var gateForm = regexp.MustCompile(`^\s*([^\s<>=!]+)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+)\s*%\s*$`)
+
+// ParseGate reads a condition such as "throughput < -5%". Errors are one sentence.
+func ParseGate(text string) (Gate, error) {
+	parts := gateForm.FindStringSubmatch(text)
+	if parts == nil {
+		return Gate{}, fmt.Errorf("--fail-if %q: it must be METRIC < PERCENT, with <, <=, > or >=, as in 'throughput < -5%%'", text)
+	}
+	if _, err := scenarios.LookupMetric(parts[1]); err != nil {
+		return Gate{}, fmt.Errorf("--fail-if %q: %w", text, err)
+	}
+	bound, err := strconv.ParseFloat(parts[3], 64)
+	if err != nil {
+		return Gate{}, fmt.Errorf("--fail-if %q: %q is not a number", text, parts[3])
+	}
+	return Gate{Text: text, Metric: parts[1], Op: parts[2], Bound: bound}, nil
+}
+
+// check reads the conditions, and refuses what is unknown.
+func (c Claims) check() (gates []Gate, err error) {
+	if math.IsNaN(c.Minimum) || c.Minimum < 0 {
+		return nil, fmt.Errorf("--minimum %v: it must be 0 percent or more", c.Minimum)
+	}
+	for _, name := range c.Metrics {
+		if _, err := scenarios.LookupMetric(name); err != nil {
+			return nil, fmt.Errorf("--metric %s: %w", name, err)
+		}
+	}
+	for _, text := range c.FailIf {
+		g, err := ParseGate(text)
+		if err != nil {
+			return nil, err
+		}
+		gates = append(gates, g)
+	}
+	return gates, nil
+}
+
+// judge holds the condition against every arm in every case that has the metric.
+func (g Gate) judge(c result.Comparison) (all []result.Gate) {
+	for _, k := range c.Cases {
+		if !slices.Contains(present(k, c.Samples), g.Metric) {
+			continue
+		}
+		for i := 1; i < len(c.Arms); i++ {
+			r := result.Gate{Expr: g.Text, Other: c.Arms[i].Name, Case: k.Name, State: result.GateCannotTell,
+				Reason: "it was not measured in both arms"}
+			for _, d := range c.Differences {
+				if d.Metric == g.Metric && d.Case == k.Name && d.Other == r.Other {
+					r.State, r.Reason = g.hold(d, noise(c, subject{metric: g.Metric, kase: k.Name}))
+				}
+			}
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		all = []result.Gate{{Expr: g.Text, State: result.GateCannotTell, Reason: "no run measured " + g.Metric}}
+	}
+	return all
+}
+
+// hold evaluates the condition on the whole interval of a difference. A difference that the machine shows of itself
+// makes no condition hold.
+func (g Gate) hold(d result.MetricDifference, floor float64) (result.GateVerdict, string) {
+	switch {
+	case d.Percent == nil:
+		return result.GateCannotTell, fmt.Sprintf("no percentage can be said of it here: the mean of %s is 0, or can't be told from 0", d.Base)
+	case d.Percent.Interval == nil:
+		return result.GateCannotTell, fmt.Sprintf("the difference is %+.3g %%, and a single one of the %s gives no interval", d.Percent.Value, d.Counts)
+	}
+	i := d.Percent.Interval
+	text := fmt.Sprintf("the difference is %+.3g %%, its interval %+.3g to %+.3g %%", d.Percent.Value, i.Low, i.High)
+	low, high := g.meets(i.Low), g.meets(i.High)
+	switch {
+	case low && high && math.Abs(d.Value) <= floor:
+		return result.GateCannotTell, text + ", which this machine shows of itself, too"
+	case low && high:
+		return result.GateTrue, text
+	case !low && !high:
+		return result.GateFalse, text
+	}
+	return result.GateCannotTell, text + fmt.Sprintf(", which has %g %% in it", g.Bound)
+}
+
+func (g Gate) meets(v float64) bool {
+	switch g.Op {
+	case "<":
+		return v < g.Bound
+	case "<=":
+		return v <= g.Bound
+	case ">":
+		return v > g.Bound
+	}
+	return v >= g.Bound
+}
