@@ -51,6 +51,30 @@ func InspectNIC(name string) (NIC, error) {
 	return nic, nil
 }
 
+// Offload tells of features, each by its short name or as `ethtool -k` prints it, whether they are on: by their long names,
+// and only of those that the interface has.
+func Offload(name string, features []string) (map[string]bool, error) {
+	on := map[string]bool{}
+	if len(features) == 0 {
+		return on, nil
+	}
+	e, err := ethtool.NewEthtool()
+	if err != nil {
+		return nil, failed("ethtool", name, err)
+	}
+	defer e.Close()
+	have, err := e.Features(name)
+	if err != nil {
+		return nil, failed("ethtool -k", name, err)
+	}
+	for _, feature := range features {
+		for _, f := range ofKernel(feature, have) {
+			on[f] = have[f]
+		}
+	}
+	return on, nil
+}
+
 // SetOffload turns features on or off, each by its short name (tso, gso, gro, …) or as `ethtool -k` prints it, and
 // reads them back: `ethtool -K DEV FEATURE on|off`. One that the interface does not have, or does not take, is an
 // *OffloadError.

@@ -51,10 +51,16 @@ func chooseTestbed(ctx context.Context, o Options, usable func(context.Context) 
 	if lockless != "" {
 		return testbedVM, autoGuest(lockless), nil
 	}
+	if kinds := kindsOf(armsOf(o.Scenario)); slices.Contains(kinds, scenarios.KindJoined) {
+		return testbedVM, autoGuest("two NICs are to be joined"), nil
+	}
 	err = usable(ctx)
 	var unusable *testbed.UnusableError
 	switch {
 	case err == nil:
+		if !o.Scenario.OnBond() {
+			return testbedNetns, "auto: the running kernel can, in namespaces of its own", nil
+		}
 		return testbedNetns, "auto: the running kernel can make the bond", nil
 	case ctx.Err() != nil:
 		return "", "", context.Cause(ctx)
@@ -109,9 +115,14 @@ func bedOptions(o Options) testbed.Options {
 		Kernel: o.Kernel, ModulesDir: o.ModulesDir, Modules: o.Modules, QEMU: o.QEMU, Pcap: o.Pcap,
 		NICs: o.Scenario.Topology.Slaves.Count, Queues: o.Scenario.Topology.Slaves.Queues, Host: hostOptions(o), Progress: o.Progress,
 	}
-	arms := []scenarios.Scenario{o.Scenario}
-	if control, err := o.Scenario.ControlArm(); err == nil {
-		arms = append(arms, control)
+	arms := armsOf(o.Scenario)
+	t.Kinds = kindsOf(arms)
+	if !slices.Contains(t.Kinds, scenarios.KindBond) {
+		t.NICs, t.Queues = 0, 0
+		if slices.Contains(t.Kinds, scenarios.KindJoined) {
+			t.NICs = joinedNICs
+		}
+		return t
 	}
 	for _, arm := range arms {
 		t.Qdiscs = append(t.Qdiscs, arm.Topology.Slaves.Qdisc)
@@ -122,6 +133,28 @@ func bedOptions(o Options) testbed.Options {
 		}
 	}
 	return t
+}
+
+// joinedNICs is how many topology.kind joined joins.
+const joinedNICs = 2
+
+// armsOf are the scenario itself, its control, and each of its arms on each case: all that is to be measured in one place.
+func armsOf(sc scenarios.Scenario) []scenarios.Scenario {
+	arms := []scenarios.Scenario{sc}
+	if control, err := sc.ControlArm(); err == nil {
+		arms = append(arms, control)
+	}
+	return append(arms, sc.Each()...)
+}
+
+// kindsOf are the kinds of topology of the arms, each once.
+func kindsOf(arms []scenarios.Scenario) (kinds []string) {
+	for _, arm := range arms {
+		if kind := arm.Topology.Kind; !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // lacpSpeed is what the NICs claim in 802.3ad, Mbit/s: it takes no slave of unknown speed (bond_3ad.c, __get_link_speed).

@@ -22,6 +22,13 @@ func TestChooseTestbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	load := func(kind string) scenarios.Scenario {
+		s, err := scenarios.Parse("load.yaml", []byte("workload: stream\ntopology: {kind: "+kind+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
 	for _, c := range []struct {
 		name    string
 		options Options
@@ -33,6 +40,8 @@ func TestChooseTestbed(t *testing.T) {
 		{"auto, the kernel can't", Options{Testbed: "auto"}, cannot, "vm", "auto: this kernel (6.18.0) has no bonding, so a guest is booted"},
 		{"a fault that needs a lockless queue", Options{Scenario: stuck}, never, "vm",
 			"auto: the scenario is about slaves.qdisc.stuck, and pfifo_fast is not lockless below the tbf that makes the line in netns, so a guest is booted"},
+		{"no bond is needed", Options{Scenario: load("veth")}, can, "netns", "auto: the running kernel can, in namespaces of its own"},
+		{"two NICs", Options{Scenario: load("joined")}, never, "vm", "auto: two NICs are to be joined, so a guest is booted"},
 		{"vm", Options{Testbed: "vm"}, never, "vm", "asked for"},
 		{"netns", Options{Testbed: "netns"}, never, "netns", "asked for"},
 		{"a kernel is named", Options{Kernel: "bzImage"}, never, "vm", "auto: --kernel is for a guest"},
@@ -41,6 +50,9 @@ func TestChooseTestbed(t *testing.T) {
 		{"a QEMU is named", Options{QEMU: "qemu"}, never, "vm", "auto: --qemu is for a guest"},
 		{"frames are wanted", Options{Pcap: "wire.pcapng"}, never, "vm", "auto: --pcap is for a guest"},
 	} {
+		if c.options.Scenario.Name == "" {
+			c.options.Scenario = scenarios.Default()
+		}
 		bed, why, err := chooseTestbed(t.Context(), c.options, c.usable)
 		if err != nil || bed != c.bed || why != c.why {
 			t.Errorf("%s: %s (%s), %v; want %s (%s)", c.name, bed, why, err, c.bed, c.why)

@@ -107,6 +107,9 @@ func (s *Session) open(ctx context.Context, bed, why string) (err error) {
 	}
 	s.closed = false // what was closed was another place
 	s.config.Scenario = s.fit(s.config.Scenario)
+	if !s.options.Scenario.OnBond() {
+		return nil
+	}
 	return s.probe(ctx)
 }
 
@@ -119,6 +122,9 @@ func isRefusal(err error) bool {
 
 // settle makes numbers of what the scenario leaves to the place.
 func (s *Session) settle(ctx context.Context) error {
+	if !s.options.Scenario.OnBond() {
+		return nil
+	}
 	s.config.Scenario = s.settleSenders(s.config.Scenario)
 	return s.settleLineRate(ctx)
 }
@@ -172,6 +178,9 @@ func (s *Session) measure(ctx context.Context, arm string, sc scenarios.Scenario
 // once, and judges. A kernel that fails is a verdict (inconclusive, with the reason), not an error. Where a Result comes
 // with an error, the place could not be put back as it was.
 func Run(ctx context.Context, options Options) (r result.Result, err error) {
+	if err := hasVerdict(options.Scenario); err != nil {
+		return r, &UsageError{Err: err}
+	}
 	s, err := Open(ctx, options)
 	if s != nil {
 		defer func() { err = errors.Join(err, s.Close()) }()

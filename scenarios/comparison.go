@@ -42,6 +42,29 @@ func (s *Scenario) with(path string, variants ...Variant) (Scenario, *problem) {
 	return one, nil
 }
 
+// Each is every arm on every case, as With makes them; none where there are neither arms nor cases. It is of a scenario that
+// is valid.
+func (s Scenario) Each() (all []Scenario) {
+	arms, cases := s.Arms, s.Cases
+	if len(arms)+len(cases) == 0 {
+		return nil
+	}
+	if len(arms) == 0 {
+		arms = Variants{{}}
+	}
+	if len(cases) == 0 {
+		cases = Variants{{}}
+	}
+	for _, c := range cases {
+		for _, arm := range arms {
+			if one, p := s.with("", c, arm); p == nil {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
 // Compared is s as a comparison of these arms in place of its own, without what makes a verdict. Its own arms become rows:
 // each case is measured under each of them, unless the new arms set what they set. Errors are *Error.
 func (s Scenario) Compared(arms Variants) (Scenario, error) {

@@ -57,6 +57,12 @@ var placeFields = []struct {
 	value      func(*Scenario) int
 }{
 	{"topology.slaves.count", "the number of slaves", func(s *Scenario) int { return s.Topology.Slaves.Count }},
+	{"topology.kind", "whether there is a bond", func(s *Scenario) int {
+		if s.OnBond() {
+			return 1
+		}
+		return 0
+	}},
 	{"topology.slaves.queues", "the number of TX queues", func(s *Scenario) int { return s.Topology.Slaves.Queues }},
 }
 

@@ -17,5 +17,6 @@ func Handlers() map[string]Handler {
 	return map[string]Handler{
 		measure.KindProbe:   serve(measure.KindProbe),
 		measure.KindMeasure: serve(measure.KindMeasure),
+		measure.KindSample:  serve(measure.KindSample),
 	}
 }

@@ -30,6 +30,8 @@ type Job struct {
 	probing bool   // nothing is to be negotiated: the lines stand still
 	// Partner are the interfaces of a second bond, cabled to the slaves in the same order: with it 802.3ad negotiates.
 	Partner []string `json:"partner,omitempty"` // MAC addresses
+	// Machine tells that all of the machine is ours, not only a namespace: a guest. Sysctls of the whole machine may be set.
+	Machine bool `json:"machine,omitempty"`
 }
 
 // Ports is how a bond of a machine's own ports is had.

@@ -129,6 +129,11 @@ func ProbeTopology(ctx context.Context, job Job) (probe Probe, err error) {
 func Measure(ctx context.Context, job Job) (rec result.Recording, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	undo, err := sysctlsHere(job)
+	defer func() { err = errors.Join(err, undo()) }()
+	if err != nil {
+		return rec, err
+	}
 	p, err := up(ctx, job)
 	if err != nil {
 		return rec, err

@@ -10,6 +10,7 @@ import (
 const (
 	KindProbe   = "probe"
 	KindMeasure = "measure"
+	KindSample  = "sample"
 )
 
 // Reply carries an answer, or why there is none, to another process.
@@ -31,6 +32,8 @@ func Serve(ctx context.Context, kind string, body json.RawMessage) (Reply, error
 		answer, err = ProbeTopology(ctx, job)
 	case KindMeasure:
 		answer, err = Measure(ctx, job)
+	case KindSample:
+		answer, err = MeasureLoad(ctx, job)
 	default:
 		return Reply{}, fmt.Errorf("no such call: %s", kind)
 	}

@@ -93,6 +93,19 @@ func Usable(ctx context.Context) error {
 	return nil
 }
 
+// UsableWithoutBond is Usable for workloads that go over no bond: it tries namespaces only.
+func UsableWithoutBond(ctx context.Context) error {
+	p, err := Start(ctx, Config{})
+	if err == nil {
+		err = p.Close()
+	}
+	var ours *PanicError
+	if err == nil || errors.As(err, &ours) {
+		return err
+	}
+	return &UnusableError{Err: err}
+}
+
 func try(ctx context.Context) (err error) {
 	p, err := Start(ctx, Config{Slaves: 1})
 	if err != nil {

@@ -76,6 +76,9 @@ func OpenHost(ctx context.Context, o Options) (Testbed, error) {
 }
 
 func openHost(ctx context.Context, o Options) (_ *host, err error) {
+	if !o.bonds() {
+		return nil, &UsageError{Err: errHostLoad}
+	}
 	h := &host{options: o.Host, machine: ports.ReadMachine(), progress: o.Progress}
 	// Before it looks: ports that another command works on, or has left, are not what they seem.
 	if h.journals, err = bondctl.OpenJournals(cmp.Or(o.Host.Journals, bondctl.JournalDir), o.Host.Command); err != nil {
@@ -299,6 +302,14 @@ func (h *host) Measure(ctx context.Context, job measure.Job) (rec result.Recordi
 		return nil
 	})
 	return rec, err
+}
+
+// errHostLoad: the ends of a workload are two namespaces, and real ports are neither ours to move nor joined.
+var errHostLoad = errors.New("--testbed host measures a bond of real ports, and this scenario has none: use --testbed netns or vm")
+
+// Sample is not for real ports.
+func (h *host) Sample(context.Context, measure.Job) (result.Sample, error) {
+	return result.Sample{}, &UsageError{Err: errHostLoad}
 }
 
 // classify sorts a measurement's errors.

@@ -11,6 +11,7 @@ import (
 	"bondrepro/internal/measure"
 	"bondrepro/internal/netns"
 	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
 )
 
 // netem is the one module a scenario can do without.
@@ -32,9 +33,12 @@ type UnusableError = netns.UnusableError
 // interface of the machine's own; the kernel may load modules of qdiscs and filters for it.
 func NetnsUsable(ctx context.Context) error { return classifyNetns(netns.Usable(ctx)) }
 
-// NetnsUsableFor is NetnsUsable for scenarios that need what the options name: VLAN.
+// NetnsUsableFor is NetnsUsable for scenarios that need what the options name: a bond or none, VLAN.
 func NetnsUsableFor(o Options) func(context.Context) error {
 	return func(ctx context.Context) error {
+		if !o.bonds() {
+			return classifyNetns(netns.UsableWithoutBond(ctx))
+		}
 		if err := findVLAN(o); err != nil {
 			return &UnusableError{Err: err}
 		}
@@ -56,8 +60,13 @@ func OpenNetns(ctx context.Context, o Options) (Testbed, error) {
 	if err := refuseForNetns(o); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(netns.FindBonding(), findVLAN(o)); err != nil {
-		return nil, classifyNetns(err)
+	if o.has(scenarios.KindJoined) {
+		return nil, &UsageError{Err: errors.New("--testbed netns has no NICs to join, which topology.kind joined needs: use --testbed vm, or topology.kind veth")}
+	}
+	if o.bonds() {
+		if err := cmp.Or(netns.FindBonding(), findVLAN(o)); err != nil {
+			return nil, classifyNetns(err)
+		}
 	}
 	o.Progress("making private network namespaces")
 	p, err := netns.Start(ctx, netns.Config{Slaves: o.NICs, Queues: o.Queues, Partner: o.Partner})
@@ -139,6 +148,15 @@ func (t *private) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 		return classifyNetns(err)
 	})
 	return rec, err
+}
+
+// Sample measures a workload in namespaces of its own.
+func (t *private) Sample(ctx context.Context, job measure.Job) (sample result.Sample, err error) {
+	err = within(ctx, patience(job), measure.KindSample, func(ctx context.Context) (err error) {
+		sample, err = t.place.Sample(ctx, job)
+		return classifyNetns(err)
+	})
+	return sample, err
 }
 
 func (t *private) Close() error { return t.place.Close() }

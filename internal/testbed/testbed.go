@@ -4,9 +4,11 @@ package testbed
 
 import (
 	"context"
+	"slices"
 
 	"bondrepro/internal/measure"
 	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
 )
 
 // Testbed is a place that is up. Not for concurrent use. Whoever opened it closes it.
@@ -28,6 +30,9 @@ type Testbed interface {
 	// Measure runs the job with the lines at job.LineRate (none: as fast as they go), from quiet to quiet at
 	// both ends. Errors are *measure.Fault or of the testbed.
 	Measure(ctx context.Context, job measure.Job) (result.Recording, error)
+	// Sample measures a workload that goes over no bond, in network namespaces of the sample's own. Errors are
+	// *measure.Fault, *UsageError where the place can't, or of the testbed.
+	Sample(ctx context.Context, job measure.Job) (result.Sample, error)
 	Close() error
 }
 
@@ -38,7 +43,8 @@ type Options struct {
 	Modules    map[string]string // --module NAME=FILE
 	QEMU       string            // program; empty: qemu-system-x86_64 from $PATH
 	Pcap       string            // file for every frame at the wire; empty: none
-	NICs       int               // slaves
+	Kinds      []string          // topology.kind of the arms; none stands for bond
+	NICs       int               // slaves; of kind joined two
 	Queues     int               // TX queues of each; 0 stands for 1
 	IPv6       bool              // an arm sends IPv6
 	VLAN       bool              // an arm has a VLAN on its bond
@@ -48,3 +54,9 @@ type Options struct {
 	Host       HostOptions
 	Progress   func(text string) // what is being done; never nil
 }
+
+// bonds tells whether an arm needs a bond.
+func (o Options) bonds() bool { return len(o.Kinds) == 0 || o.has(scenarios.KindBond) }
+
+// has tells whether an arm is of the kind.
+func (o Options) has(kind string) bool { return slices.Contains(o.Kinds, kind) }

@@ -17,10 +17,15 @@ import (
 	"bondrepro/internal/netns"
 	"bondrepro/internal/vm"
 	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
 )
 
-// neededModules are those no measurement can do without.
-var neededModules = []string{"virtio_pci", "virtio_net", "bonding", "sch_ingress", "cls_matchall", "act_gact"}
+// neededModules are those no measurement can do without, by topology.kind.
+var neededModules = map[string][]string{
+	scenarios.KindBond:   {"virtio_pci", "virtio_net", "bonding", "sch_ingress", "cls_matchall", "act_gact"},
+	scenarios.KindVeth:   {"veth"},
+	scenarios.KindJoined: {"virtio_pci", "virtio_net"},
+}
 
 // usefulModules make a control or an option possible; a kernel may lack them.
 var usefulModules = []string{"sch_netem"}
@@ -134,7 +139,14 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 
 // modulesFor resolves what to load, and which useful modules the kernel is known to lack.
 func modulesFor(k *kernel.Kernel, o Options) (modules []kernel.Module, lacks []string, err error) {
-	names := slices.Clone(neededModules)
+	kinds := o.Kinds
+	if len(kinds) == 0 {
+		kinds = []string{scenarios.KindBond}
+	}
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, neededModules[kind]...)
+	}
 	for _, q := range o.Qdiscs {
 		if m, ok := qdiscModules[q]; ok {
 			names = append(names, m)
@@ -147,6 +159,9 @@ func modulesFor(k *kernel.Kernel, o Options) (modules []kernel.Module, lacks []s
 		names = append(names, netns.VLAN.Name)
 	}
 	for _, name := range usefulModules {
+		if !o.bonds() {
+			break
+		}
 		_, known := k.BuiltIn(name)
 		switch {
 		case k.Has(name):
@@ -255,6 +270,7 @@ func (g *guestVM) waitIdle(ctx context.Context) error {
 
 // Measure has the guest measure, and adds what the wire saw.
 func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Recording, err error) {
+	job.Machine = true
 	w := g.machine.Wire()
 	w.SetRates(g.rates(job.LineRate))
 	g.machine.TakeComplaints() // of what went before
@@ -273,11 +289,21 @@ func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 	return rec, nil
 }
 
+// Sample measures a workload inside of the guest.
+func (g *guestVM) Sample(ctx context.Context, job measure.Job) (sample result.Sample, err error) {
+	job.Machine = true
+	err = g.call(ctx, measure.KindSample, job, &sample)
+	return sample, err
+}
+
 // patience is how long a job may take.
 func patience(job measure.Job) time.Duration {
 	limit := job.Scenario.Traffic.Duration.D() + spareTime
 	if len(job.Partner) > 0 {
 		limit += partnerTime
+	}
+	if !job.Scenario.OnBond() { // its warm-up comes before, and a tool takes longer than it is told
+		limit += job.Scenario.Traffic.Warmup.D() + job.Scenario.Traffic.Duration.D()/2
 	}
 	return limit
 }
