@@ -125,9 +125,6 @@ func (s *Server) joinDatagrams(ctx context.Context, p pair) error {
 	if err != nil {
 		return err
 	}
-	if zone := s.address.Zone(); zone != "" {
-		from = netip.AddrPortFrom(from.Addr().WithZone(zone), from.Port())
-	}
 	return connect(ctx, p.server, from)
 }
 

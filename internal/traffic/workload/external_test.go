@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bondrepro/internal/osrun"
 )
 
@@ -32,6 +34,10 @@ func TestToolsMeasureInTheCallersNamespace(t *testing.T) {
 					return
 				}
 				defer s.Close()
+				var set unix.CPUSet
+				if err := unix.SchedGetaffinity(s.process.Pid(), &set); err != nil || set.Count() != 1 || !set.IsSet(0) {
+					t.Errorf("the server may run on %d CPUs (%v)", set.Count(), err)
+				}
 				o, err := s.Run(context.Background())
 				if err != nil {
 					t.Error(err)

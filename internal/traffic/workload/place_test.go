@@ -41,6 +41,7 @@ func inTwo(t *testing.T, far, near func()) (packets uint64) {
 		if _, ok := <-ready; !ok { // far has failed
 			return
 		}
+		awaitCarrier(t, "near")
 		near()
 		link, err := netlink.LinkByName("near")
 		if err != nil {
@@ -59,6 +60,7 @@ func inFar(t *testing.T, ready chan int, end, ended chan struct{}, far func()) {
 		ready <- unix.Gettid()
 		<-ready
 		address(t, "far", farAddress)
+		awaitCarrier(t, "far")
 		if far(); t.Failed() {
 			return
 		}
@@ -78,6 +80,20 @@ func address(t *testing.T, name string, a netip.Addr) {
 	}
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// awaitCarrier waits until linkwatch has seen the carrier: before that the qdisc is noop, which loses packets.
+func awaitCarrier(t *testing.T, name string) {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		link, err := netlink.LinkByName(name)
+		if err == nil && link.Attrs().OperState == netlink.OperUp {
+			return
+		}
+		if err != nil || time.Now().After(end) {
+			t.Errorf("%s is not up (%v)", name, err)
+			return
+		}
 	}
 }
 
@@ -129,5 +145,41 @@ func TestAToolsServerIsInTheNamespaceItWasStartedIn(t *testing.T) {
 	})
 	if packets < 10 {
 		t.Errorf("%d packets went over the pair", packets)
+	}
+}
+
+func TestDatagramsOnTheirWayAreWaitedFor(t *testing.T) {
+	var s *Server
+	var o Outcome
+	inTwo(t, func() {
+		var err error
+		if s, err = Listen(Spec{Kind: UDP, Payload: 1000, Duration: 100 * time.Millisecond}, farAddress); err != nil {
+			t.Error(err)
+		}
+	}, func() {
+		defer s.Close()
+		link, err := netlink.LinkByName("near")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		// A sender's buffer fills a line of 8 Mbit/s for a tenth of a second and more.
+		line := &netlink.Tbf{QdiscAttrs: netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Parent: netlink.HANDLE_ROOT}, Rate: 1e6, Buffer: 1e5, Limit: 1e6}
+		if err := netlink.QdiscAdd(line); err != nil {
+			t.Errorf("tbf: %v", err)
+			return
+		}
+		c, err := s.Dial(t.Context())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		if o, err = c.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if d := o.Datagrams; d == nil || d.Lost != 0 || d.Sent == 0 {
+		t.Errorf("datagrams %+v, none is lost on this line", d)
 	}
 }

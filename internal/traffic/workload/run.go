@@ -166,8 +166,8 @@ func (m *measurement) sleep(ctx context.Context, d time.Duration) error {
 
 // Waiting for the datagrams that are still on their way.
 const (
-	drainQuiet = 50 * time.Millisecond
-	drainMost  = time.Second
+	drainQuiet = 200 * time.Millisecond
+	drainMost  = 5 * time.Second
 )
 
 // stop ends the threads. Shutting a socket down wakes whoever waits in it, also on a UDP socket that is not connected,

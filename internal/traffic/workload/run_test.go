@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -176,7 +177,7 @@ func TestDatagramsThatAreLostAreWhatTheKernelDropped(t *testing.T) {
 	var o Outcome
 	var dropped uint64
 	inNamespace(t, func() {
-		c := connected(t, short(Spec{Kind: UDP, Connections: 3, Payload: 1000}), loopback)
+		c := connected(t, Spec{Kind: UDP, Connections: 3, Payload: 1000, Duration: 100 * time.Millisecond}, loopback)
 		if c == nil {
 			return
 		}
@@ -198,6 +199,9 @@ func TestDatagramsThatAreLostAreWhatTheKernelDropped(t *testing.T) {
 	d := o.Datagrams
 	if d.Lost != dropped || dropped == 0 || d.Sent != d.Received+d.Lost {
 		t.Errorf("lost %d of %d, %d received; the kernel dropped %d", d.Lost, d.Sent, d.Received, dropped)
+	}
+	if o.Bytes > 1000*d.Received {
+		t.Errorf("%d bytes measured, %d datagrams of 1000 received", o.Bytes, d.Received)
 	}
 }
 
@@ -239,18 +243,118 @@ func TestRateIsNotExceeded(t *testing.T) {
 	}
 }
 
+// answerOnce answers one request, after other datagrams, and gives the request.
+func answerOnce(t *testing.T, fd int, before ...[]byte) []byte {
+	request := make([]byte, 100)
+	n, err := unix.Read(fd, request)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	for _, b := range append(before, request[:n]) {
+		if _, err := unix.Write(fd, b); err != nil {
+			t.Error(err)
+		}
+	}
+	return request[:n]
+}
+
 func TestLateResponsesAreNotTakenForOthers(t *testing.T) {
-	// The request is answered twice: the second answer must not be taken for that to the next request.
-	spec := short(Spec{Kind: RR, Protocol: OverUDP, Request: 8, Response: 8})
-	c := dial(t, spec, loopback)
-	stale := slices.Repeat([]byte{0xff}, 8)
-	if _, err := unix.Write(c.pairs[0].server, stale); err != nil {
+	c := dial(t, Spec{Kind: RR, Protocol: OverUDP, Duration: 1}, loopback)
+	p, ask := c.pairs[0], askDatagram(8, 8, &lostCount{})
+	var first, second []byte
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		first = answerOnce(t, p.server, []byte("a stranger's"))
+		second = answerOnce(t, p.server, first)
+	})
+	for range 2 {
+		if n, op, _, err := ask(p.client); n != 16 {
+			t.Errorf("%d bytes, %s: %v", n, op, err)
+		}
+	}
+	wg.Wait()
+	if slices.Equal(first, second) {
+		t.Error("two requests have one number")
+	}
+	if n, _, err := unix.Recvfrom(p.client, make([]byte, 100), unix.MSG_DONTWAIT); err != unix.EAGAIN {
+		t.Errorf("a response of %d bytes is left over (%v): another one was taken for it", n, err)
+	}
+}
+
+func TestRequestsWithoutResponseAreLost(t *testing.T) {
+	c := dial(t, Spec{Kind: RR, Protocol: OverUDP, Duration: 3 * lostAfter}, loopback)
+	server := c.pairs[0].server
+	var wg sync.WaitGroup
+	wg.Go(func() { answerOnce(t, server) }) // only the first
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	m := measured(t, c)
-	asked, answered := m.clients[0].operations.Load(), m.servers[0].operations.Load()
-	if asked == 0 || answered-asked > 1 {
-		t.Errorf("%d transactions ended, %d were answered", asked, answered)
+	defer unix.Close(ends[1])
+	defer unix.Close(server)
+	c.pairs[0].server = ends[0]
+	o, err := c.Run(t.Context())
+	wg.Wait()
+	if err != nil || o.Transactions != 1 || o.Datagrams.Lost == 0 || o.Datagrams.Sent < o.Datagrams.Received+o.Datagrams.Lost {
+		t.Errorf("%d transactions, %+v (%v)", o.Transactions, o.Datagrams, err)
+	}
+}
+
+func TestAStrangerIsTurnedAway(t *testing.T) {
+	inNamespace(t, func() {
+		s, err := Listen(short(Spec{Kind: RR, Connections: 2}), loopback)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer s.Close()
+		to, err := local(s.listener)
+		if err != nil {
+			t.Error(err)
+		}
+		stranger, err := open(loopback, unix.SOCK_STREAM)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer unix.Close(stranger)
+		if err := connect(t.Context(), stranger, to); err != nil {
+			t.Error(err)
+		}
+		c, err := s.Dial(t.Context())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		if o, err := c.Run(t.Context()); err != nil || o.Idle > 0 {
+			t.Errorf("%d connections were idle (%v)", o.Idle, err)
+		}
+	})
+}
+
+func TestAClosedServerLeavesTheClientItsSockets(t *testing.T) {
+	for name, spec := range everyKind {
+		t.Run(name, func(t *testing.T) {
+			inNamespace(t, func() {
+				s, err := Listen(short(spec), loopback)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c, err := s.Dial(t.Context())
+				s.Close()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer c.Close()
+				if _, err := c.Run(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }
 

@@ -22,6 +22,9 @@ func Listen(spec Spec, address netip.Addr) (*Server, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
+	if address.Zone() != "" {
+		return nil, fmt.Errorf("address: %v holds for one interface only; write one that both ends can name", address)
+	}
 	s := &Server{spec: spec.withDefaults(), address: address.Unmap(), listener: -1}
 	if err := s.open(); err != nil {
 		s.Close()

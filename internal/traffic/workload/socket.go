@@ -3,8 +3,6 @@ package workload
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/netip"
 	"time"
 
@@ -34,34 +32,22 @@ func bound(address netip.Addr, typ int) (int, error) {
 		return -1, err
 	}
 	to := netip.AddrPortFrom(address, 0)
-	sa, err := sockaddr(to)
-	if err == nil {
-		err = unix.Bind(fd, sa)
-	}
-	if err != nil {
+	if err := unix.Bind(fd, sockaddr(to)); err != nil {
 		unix.Close(fd)
 		return -1, &Error{Op: "bind", Object: to.String(), Err: err}
 	}
 	return fd, nil
 }
 
-// sockaddr is the address as a system call wants it; a zone is the interface's name or number.
-func sockaddr(a netip.AddrPort) (unix.Sockaddr, error) {
+// sockaddr is the address as a system call wants it.
+func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	if a.Addr().Is4() {
-		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}, nil
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 	}
-	sa := &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
-	if zone := a.Addr().Zone(); zone != "" {
-		ifi, err := net.InterfaceByName(zone)
-		if err != nil {
-			return nil, fmt.Errorf("zone %s: %w", zone, err)
-		}
-		sa.ZoneId = uint32(ifi.Index)
-	}
-	return sa, nil
+	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// addrPort is what a system call says; the zone is left out.
+// addrPort is what a system call says.
 func addrPort(sa unix.Sockaddr) netip.AddrPort {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
@@ -84,14 +70,10 @@ func local(fd int) (netip.AddrPort, error) {
 // connect ends with ctx.
 func connect(ctx context.Context, fd int, to netip.AddrPort) error {
 	failed := func(err error) error { return &Error{Op: "connect", Object: to.String(), Err: err} }
-	sa, err := sockaddr(to)
-	if err != nil {
-		return failed(err)
-	}
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return failed(err)
 	}
-	err = retried(func() error { return unix.Connect(fd, sa) })
+	err := retried(func() error { return unix.Connect(fd, sockaddr(to)) })
 	if errors.Is(err, unix.EINPROGRESS) {
 		if err = await(ctx, fd, unix.POLLOUT); err == nil {
 			err = pending(fd)
@@ -128,7 +110,7 @@ func accept(ctx context.Context, listener int, from netip.AddrPort) (fd int, err
 		if err != nil {
 			return -1, &Error{Op: "accept", Object: from.String(), Err: err}
 		}
-		if addrPort(sa) == netip.AddrPortFrom(from.Addr().WithZone(""), from.Port()) {
+		if addrPort(sa) == from {
 			return fd, nil
 		}
 		unix.Close(fd)

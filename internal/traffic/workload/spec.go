@@ -116,10 +116,13 @@ func (s Spec) Check() error {
 	if !s.Rate.Unpaced() && s.Kind != UDP {
 		return fmt.Errorf("rate: %v goes with kind udp only; the others send as fast as they can", s.Rate)
 	}
-	for field, cpus := range map[string][]int{"client_cpus": s.ClientCPUs, "server_cpus": s.ServerCPUs} {
-		for _, cpu := range cpus {
+	for _, side := range []struct {
+		field string
+		cpus  []int
+	}{{"client_cpus", s.ClientCPUs}, {"server_cpus", s.ServerCPUs}} {
+		for _, cpu := range side.cpus {
 			if cpu < 0 || cpu >= maxCPU {
-				return fmt.Errorf("%s: %d is no number of a CPU", field, cpu)
+				return fmt.Errorf("%s: %d is no number of a CPU", side.field, cpu)
 			}
 		}
 	}
