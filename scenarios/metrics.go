@@ -8,7 +8,7 @@ import (
 // Metric is one figure of a run. Figures of several slaves or senders are summed unless Doc says otherwise.
 type Metric struct {
 	Name string
-	Unit string // packets, frames, bytes, bit/s, ms, polls, slaves, queues, flows, share (0 to 1), and those of loadMetrics; "" for Bool
+	Unit string // packets, frames, bytes, bit/s, ms, polls, slaves, queues, flows, share (0 to 1), and those of LoadMetrics; "" for Bool
 	Doc  string
 	Bool bool // true or false, held as 1 or 0
 	// Better is the direction in which it improves; "" where neither is better by itself.
@@ -25,10 +25,10 @@ const (
 )
 
 // Metrics is the one table of metric names: expressions, results and docs/metrics.md are made from it.
-var Metrics = slices.Concat(bondMetrics, loadMetrics)
+var Metrics = slices.Concat(BondMetrics, LoadMetrics)
 
-// bondMetrics are those of udp-multicast on a bond.
-var bondMetrics = []Metric{
+// BondMetrics are those of udp-multicast on a bond.
+var BondMetrics = []Metric{
 	{Name: "offered", Unit: "packets", Doc: "What the senders tried to send: ok + eagain + enobufs + errors."},
 	{Name: "ok", Better: Higher, Unit: "packets", Doc: "Sends that the kernel took."},
 	{Name: "eagain", Better: Lower, Unit: "packets", Doc: "Sends refused because the socket's send buffer was full (EAGAIN)."},

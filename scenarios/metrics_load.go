@@ -1,7 +1,7 @@
 package scenarios
 
-// loadMetrics are those of the workloads that go over no bond (the Metrics of internal/traffic/workload).
-var loadMetrics = []Metric{
+// LoadMetrics are those of the workloads that go over no bond (the Metrics of internal/traffic/workload).
+var LoadMetrics = []Metric{
 	{Name: "throughput", Unit: "bit/s", Better: Higher, Doc: "Payload that arrived: stream and udp count it at the server, rr, mixed and tbench in both directions."},
 	{Name: "transactions.rate", Unit: "1/s", Better: Higher, Doc: "Transactions that ended, of all connections together."},
 	{Name: "latency.oneway", Unit: "µs", Better: Lower, Doc: "0.5/tps of a connection: 0.5 · connections / transactions.rate."},

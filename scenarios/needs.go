@@ -23,10 +23,10 @@ var predicting = []string{"balance-xor", "802.3ad"}
 // needs tell which metrics a run of a scenario can never have (internal/judge leaves them out). The oracle for lost
 // back-pressure is not among them: a condition that rests on it is left open where there is none.
 var needs = []need{
-	{namesOf(loadMetrics), func(s *Scenario) string {
+	{namesOf(LoadMetrics), func(s *Scenario) string {
 		return when(s.OnBond(), "it is of the workloads %s, and workload is %s", strings.Join(workloads[1:], ", "), s.Workload)
 	}, []string{"workload"}},
-	{namesOf(bondMetrics), func(s *Scenario) string {
+	{namesOf(BondMetrics), func(s *Scenario) string {
 		return when(!s.OnBond(), "it is of workload %s, and workload is %s", WorkloadMulticast, s.Workload)
 	}, []string{"workload"}},
 	{[]string{"transactions.rate", "latency.oneway", "latency.mean", "latency.p50", "latency.p90", "latency.p99", "latency.p99.9", "latency.max"}, func(s *Scenario) string {
@@ -117,7 +117,7 @@ func (s *Scenario) datagrams() bool {
 
 // sideMetrics are the CPU times of one side.
 func sideMetrics() []Metric {
-	return slices.DeleteFunc(slices.Clone(loadMetrics), func(m Metric) bool {
+	return slices.DeleteFunc(slices.Clone(LoadMetrics), func(m Metric) bool {
 		return !strings.HasPrefix(m.Name, "cpu.client.") && !strings.HasPrefix(m.Name, "cpu.server.")
 	})
 }

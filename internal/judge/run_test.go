@@ -628,13 +628,13 @@ func TestMetricNames(t *testing.T) {
 	}
 	rec.Receiver = &result.Reception{Received: &result.ReceivedRun{}}
 	j := Run(p.sc, p.preflight(), rec)
-	for _, m := range scenarios.Metrics {
+	for _, m := range scenarios.BondMetrics {
 		if _, ok := j.Metrics[m.Name]; !ok {
 			t.Errorf("%s is missing", m.Name)
 		}
 	}
-	if len(j.Metrics) != len(scenarios.Metrics) {
-		t.Errorf("%d metrics, the table has %d", len(j.Metrics), len(scenarios.Metrics))
+	if len(j.Metrics) != len(scenarios.BondMetrics) {
+		t.Errorf("%d metrics, the table has %d", len(j.Metrics), len(scenarios.BondMetrics))
 	}
 	for name, want := range map[string]float64{"into": 9278, "rate.line": 1e9, "in_flight.median": 26, "blocked.share": 0.85, "outq.max": 219648} {
 		if got := j.Metrics[name]; math.Abs(got-want) > want/100 {
