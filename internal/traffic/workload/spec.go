@@ -35,7 +35,7 @@ const (
 	maxBytes       = 16 << 20 // of one write, request or response
 	maxDatagram    = 65507    // bytes of payload in an IPv4 datagram
 	maxTime        = time.Hour
-	maxCPU         = 4096
+	maxCPU         = 1024 // of sched_setaffinity(2) with a cpu_set_t
 )
 
 // Spec says which workload to run. Zero fields stand for the defaults named beside them.
