@@ -8,9 +8,11 @@ import (
 
 	"bondrepro/internal/bisect"
 	"bondrepro/internal/exitcode"
+	"bondrepro/internal/kernel"
 	"bondrepro/internal/report"
 	"bondrepro/reproducer"
 	"bondrepro/reproducer/result"
+	"bondrepro/scenarios"
 
 	"github.com/spf13/cobra"
 )
@@ -167,7 +169,7 @@ checkout stays untouched, and built out of tree with the config fragment of 'bon
 	f := c.Flags()
 	f.StringVar(&o.Repo, "repo", ".", "folder in the kernel's repository")
 	f.StringArrayVar(&o.Paths, "path", nil, "only commits that touch this path of the repository (repeatable)")
-	f.StringVar(&o.Config, "config", "", "a .config to begin with, in place of tinyconfig")
+	f.StringVar(&o.Config, "config", "", "a .config to begin with, in place of allnoconfig")
 	f.StringVar(&o.Build, "build", "", "shell command that builds the tree it stands in, in place of our own make")
 	return c
 }
@@ -214,6 +216,7 @@ fixed kernel's own.`,
 func newBisectPackages(verdict *int) *cobra.Command {
 	var b bisectFlags
 	var modules []string
+	limit := scenarios.Size(kernel.DefaultCacheLimit)
 	o := &bisect.PackageOptions{}
 	c := &cobra.Command{
 		Use:   "packages KERNEL… SCENARIO",
@@ -229,6 +232,10 @@ others. What may be needed next is downloaded meanwhile.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			if limit <= 0 {
+				return errors.New("--cache-limit: it must be more than 0")
+			}
+			o.CacheLimit = int64(limit)
 			if o.Modules, err = moduleFiles(modules); err != nil {
 				return err
 			}
@@ -250,6 +257,7 @@ others. What may be needed next is downloaded meanwhile.`,
 		},
 	}
 	b.add(c, "package")
+	c.Flags().TextVar(&limit, "cache-limit", limit, "how much the cache may hold, as 500MB or 4GiB; what was used least recently goes first")
 	c.Flags().StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the own one of the kernel that it was built for (repeatable)")
 	return c
 }
