@@ -18,7 +18,7 @@ ARGS ?=
 COMMANDS := $(patsubst %/main.go,./%,$(wildcard cmd/*/main.go))
 QEMU := qemu-system-x86_64=qemu-system-x86
 
-.PHONY: help run build test test-points test-kernel soak bench fuzz lint clean go qemu
+.PHONY: help run build test test-points test-kernel test-cluster soak bench fuzz lint clean go qemu
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -31,7 +31,7 @@ build: go ## bin/bondrepro, bin/bondctl and bin/qdiscstat: static, without machi
 	go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 test: go qemu ## unit tests, tests from recorded data, guest tests
-	@tools/install ip=iproute2 ethtool=ethtool
+	@tools/install ip=iproute2 ethtool=ethtool git=git
 	@tools/fetch-kernel >/dev/null
 	go vet ./...
 	go test -p 1 -timeout 20m ./...
@@ -41,13 +41,18 @@ test-points: go qemu ## the tests that kill us while ports are changed and put b
 	@tools/fetch-kernel >/dev/null
 	BONDREPRO_EVERY_POINT=1 go test -p 1 -count 1 -timeout 60m -v -run 'InGuest' ./internal/qdisctree ./internal/ifstate ./bondctl ./internal/testbed
 
-test-kernel: build qemu ## build the faulty bonding.ko modules; run bin/bondrepro on them and on a stock kernel, once each
-	@tools/install ip=iproute2 ethtool=ethtool
+test-kernel: build qemu ## build the faulty bonding.ko modules; run bin/bondrepro on them and on a stock kernel, once each; bisect
+	@tools/install ip=iproute2 ethtool=ethtool git=git
 	tools/build-mutants
 	$(call acceptance,60m,)
 
+test-cluster: build qemu ## a matrix on a real Slurm: two nodes on this machine, one of which is killed (as root)
+	@tools/install sbatch=slurm-client slurmctld=slurmctld slurmd=slurmd munged=munge
+	@kernel=$$(tools/fetch-kernel); BONDREPRO_CLUSTER=1 BONDREPRO_KERNEL="$$kernel" \
+		go test -count 1 -timeout 30m -v -run Cluster ./internal/acceptance/
+
 soak: build qemu ## the same 20 times (stock, orphaning) and 5 times (the others); writes docs/soak.md
-	@tools/install ip=iproute2 ethtool=ethtool
+	@tools/install ip=iproute2 ethtool=ethtool git=git
 	tools/build-mutants
 	$(call acceptance,8h,$(CURDIR)/docs/soak.md)
 
@@ -69,7 +74,7 @@ lint: go ## gofmt, go vet, staticcheck, bash -n
 	[ -z "$$unformatted" ] || { echo "not as gofmt writes it: $$unformatted"; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
-	for script in tools/apt.sh tools/check-go tools/install tools/fetch-kernel tools/build-mutants tools/fuzz .ci/run; do bash -n $$script; done
+	for script in tools/apt.sh tools/check-go tools/install tools/fetch-kernel tools/build-mutants tools/fuzz tools/slurm-cluster .ci/run; do bash -n $$script; done
 
 clean: ## bin/; what was fetched and built for kernels stays in the user's cache folder
 	rm -rf bin

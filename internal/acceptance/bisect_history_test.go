@@ -41,6 +41,12 @@ type edit struct {
 // and the newest one is not broken. One that is broken is in the middle, where a bisect looks first.
 func newHistory(t *testing.T, seed uint64) *bondingHistory {
 	t.Helper()
+	return newHistoryOf(t, seed, "orphan")
+}
+
+// newHistoryOf makes one whose culprit is a mutant of tools/mutants.
+func newHistoryOf(t *testing.T, seed uint64, fault string) *bondingHistory {
+	t.Helper()
 	h := &bondingHistory{folder: t.TempDir(), seed: seed}
 	driver := filepath.Join(h.folder, bondingFolder)
 	if err := os.CopyFS(driver, os.DirFS(filepath.Join(headers, "../../..", bondingFolder))); err != nil {
@@ -51,7 +57,7 @@ func newHistory(t *testing.T, seed uint64) *bondingHistory {
 	h.good = h.commit(t, "bonding: as distributed")
 
 	units := [][]edit{
-		{{subject: "bonding: orphan packets early", patch: "orphan"}},
+		{{subject: "bonding: orphan packets early", patch: fault}},
 		{{subject: "bonding: use a helper that is to come", change: appendTo("bond_alb.c", "int bonding_broken = no_such_helper;\n")},
 			{subject: "bonding: do without the helper", change: cutFrom("bond_alb.c", "int bonding_broken = no_such_helper;\n")}},
 		{{subject: "bonding: check the module when it is loaded", patch: "panic-load"},
@@ -71,7 +77,7 @@ func newHistory(t *testing.T, seed uint64) *bondingHistory {
 			id := h.commit(t, e.subject)
 			n++
 			switch {
-			case e.patch == "orphan":
+			case e.patch == fault:
 				h.culprit = id
 				t.Logf("seed %d: commit %d of 12, %s, is the culprit", seed, n, id)
 			case len(unit) > 1 && i == 0:
