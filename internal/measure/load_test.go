@@ -110,7 +110,7 @@ func TestSampleRefuses(t *testing.T) {
 		{"loopback", "sysctl.net.nosuch=1", "sysctl.net.nosuch: a network namespace of this kernel has no such sysctl"},
 		{"loopback", "sysctl.vm.swappiness=1", "sysctl.vm.swappiness: it is the whole machine's"},
 		{"loopback", "sysctl.net.ipv4.ip_forward=perhaps", `sysctl.net.ipv4.ip_forward: "perhaps" can't be set: invalid argument`},
-		{"loopback", "load.client_cpus=[4095]", "load.client_cpus: no thread can run on CPU 4095 here"},
+		{"loopback", "load.client_cpus=[1000]", "load.client_cpus: no thread can run on CPU 1000 here"},
 		{"veth", "topology.mtu=68", ""},
 	} {
 		sc := loadOf(t, c.kind, c.set)

@@ -119,7 +119,7 @@ func openVM(ctx context.Context, o Options) (_ *guestVM, err error) {
 	o.Progress("booting " + k.Release)
 	g.machine, err = vm.Start(ctx, vm.Config{
 		Image: k.Image, Self: self, Modules: modules, ModuleParams: moduleParams, Append: builtInParams(), Sysctls: sysctls,
-		NICs: g.lines(), Queues: o.Queues, Cables: g.cables(), LinkSpeed: o.LinkSpeed, QEMU: o.QEMU, Progress: o.Progress,
+		NICs: g.lines(), Queues: o.Queues, Cables: g.cables(), LinkSpeed: o.LinkSpeed, Joined: o.has(scenarios.KindJoined), QEMU: o.QEMU, Progress: o.Progress,
 	})
 	if err != nil {
 		return nil, err

@@ -53,9 +53,12 @@ func arguments(c Config, accel string, sockets []string) []string {
 		if c.LinkSpeed > 0 {
 			device += fmt.Sprintf(",speed=%d,duplex=full", c.LinkSpeed)
 		}
-		if sockets == nil {
+		switch {
+		case c.Joined:
+			args = append(args, "-netdev", fmt.Sprintf("hubport,id=line%d,hubid=0", i))
+		case sockets == nil:
 			args = append(args, "-netdev", fmt.Sprintf("dgram,id=line%d,local.type=fd,local.str=%d", i, fdFirstNIC+i))
-		} else {
+		default:
 			device += severalQueues
 			args = append(args, "-chardev", fmt.Sprintf("socket,id=vhost%d,path=%s,abstract=on", i, sockets[i]),
 				"-netdev", fmt.Sprintf("vhost-user,id=line%d,chardev=vhost%d,queues=%d", i, i, c.Queues))

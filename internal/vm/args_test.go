@@ -27,6 +27,13 @@ func TestArguments(t *testing.T) {
 -append "console=ttyS0 panic=-1 oops=panic loglevel=5 printk.devkmsg=on net.ifnames=0 mitigations=off nosmp"
 -chardev socket,id=console,fd=3 -serial chardev:console -chardev socket,id=channel,fd=4 -serial chardev:channel
 -netdev dgram,id=line0,local.type=fd,local.str=6 -device virtio-net-pci,netdev=line0,mac=52:54:00:b0:4d:01,romfile=,speed=10000,duplex=full`},
+		{"joined NICs", Config{Image: "k", NICs: 2, MemoryMB: 512, CPUs: 2, Joined: true}, KVM, nil, `
+-nodefaults -no-user-config -no-reboot -display none -machine q35 -accel kvm -cpu host
+-smp 2 -m 512 -kernel k -initrd /dev/fd/5
+-append "console=ttyS0 panic=-1 oops=panic loglevel=5 printk.devkmsg=on net.ifnames=0 mitigations=off"
+-chardev socket,id=console,fd=3 -serial chardev:console -chardev socket,id=channel,fd=4 -serial chardev:channel
+-netdev hubport,id=line0,hubid=0 -device virtio-net-pci,netdev=line0,mac=52:54:00:b0:4d:01,romfile=
+-netdev hubport,id=line1,hubid=0 -device virtio-net-pci,netdev=line1,mac=52:54:00:b0:4d:02,romfile=`},
 		{"four queues, a speed", Config{Image: "k", NICs: 1, Queues: 4, LinkSpeed: 10000}, TCG, []string{"NAME"}, `
 -nodefaults -no-user-config -no-reboot -display none -object memory-backend-memfd,id=ram,size=1024M,share=on
 -machine q35,memory-backend=ram -accel tcg,thread=multi -cpu max,-cx16

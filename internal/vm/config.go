@@ -32,6 +32,10 @@ type Config struct {
 	// carried, and the frames count on the sender's line as they do without a cable.
 	Cables [][2]int
 
+	// Joined makes QEMU join all NICs by a hub, at the speed they go, in place of lines: what one sends the others receive.
+	// There is no Wire then, and Queues is 1.
+	Joined bool
+
 	MemoryMB int    // 1024
 	CPUs     int    // 2
 	Append   string // more for the kernel's command line
@@ -96,6 +100,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("boot a machine: %d NICs, at most %d are possible", c.NICs, mostNICs)
 	case c.Queues > mostQueues:
 		return c, fmt.Errorf("boot a machine: %d queues a NIC, at most %d are possible", c.Queues, mostQueues)
+	case c.Joined && (c.Queues > 1 || len(c.Cables) > 0):
+		return c, fmt.Errorf("boot a machine: joined NICs have one queue and no cables")
 	case c.Accel != "" && c.Accel != KVM && c.Accel != TCG:
 		return c, fmt.Errorf("boot a machine: accelerator %q, only %s and %s are known", c.Accel, KVM, TCG)
 	}
