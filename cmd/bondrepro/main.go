@@ -81,7 +81,7 @@ func newRoot(verdict *int) *cobra.Command {
 	}
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newRun(verdict), newReceive(), newJudge(verdict), newList(), newShow(), newValidate(), newSchema(), newDoctor(),
-		newBisect(verdict), newKconfig(), newKernels(), newMatrix(verdict), newMerge(verdict))
+		newBisect(verdict), newKconfig(), newKernels(), newMatrix(verdict), newMerge(verdict), newCompare(verdict), newSweep(verdict), newSearch())
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bondrepro/internal/compare"
 	"bondrepro/internal/exitcode"
 	"bondrepro/internal/progress"
 	"bondrepro/internal/report"
@@ -39,7 +40,8 @@ func newRun(verdict *int) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run SCENARIO",
 		Short: "Measure a scenario and judge it",
-		Long: `Measure a scenario (a name of 'bondrepro list', or a YAML file) and judge it.
+		Long: `Measure a scenario (a name of 'bondrepro list', or a YAML file) and judge it. The arms of a scenario that has some are
+compared, as 'bondrepro compare' does.
 
 The kernel under test boots in QEMU (--testbed vm), or is the running one, in namespaces of its own (--testbed netns).
 Either way nothing on this machine is changed and no root is needed. What names a kernel or a module is for a guest.
@@ -67,6 +69,9 @@ them for out of every port: give the ports a switch or a VLAN of their own, or c
 			o.Host.Command = strings.Join(os.Args, " ")
 			if o.Modules, err = moduleFiles(modules); err != nil {
 				return err
+			}
+			if len(o.Scenario.Arms) > 0 {
+				return runComparison(c, o, documentFlags{output: output, json: asJSON}, verdict)
 			}
 			return run(c, o, output, asJSON, verdict)
 		},
@@ -111,6 +116,17 @@ func run(c *cobra.Command, o reproducer.Options, output string, asJSON bool, ver
 	}
 	*verdict = codeOf(r.Judgement.Verdict)
 	return errors.Join(printResult(stdout, r, asJSON), failed)
+}
+
+// runComparison compares the arms of a scenario that has some, as `compare` does without flags.
+func runComparison(c *cobra.Command, o reproducer.Options, d documentFlags, verdict *int) error {
+	for _, name := range []string{"slaves", "bond", "yes", "control", "take-addresses", "allow-virtual", "pcap", "receiver", "no-control"} {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("--%s: the scenario %s compares arms, which have no such thing", name, o.Scenario.Name)
+		}
+	}
+	f := compareFlags{order: result.Order{Warmup: compare.DefaultWarmup}, claims: compare.Claims{Minimum: compare.DefaultMinimum}, document: d}
+	return runArms(c, o, f, nil, verdict)
 }
 
 func printResult(w io.Writer, r result.Result, asJSON bool) error {

@@ -38,27 +38,36 @@ var ErrNoArms = errors.New("there are no arms to compare: give them as --a KEY=V
 // Arms makes the arms of a comparison, in order; the scenario's own where variants are none. It returns the base with the scenario
 // as it is compared. Errors are one sentence.
 func Arms(base Base, variants scenarios.Variants) (Base, []Arm, error) {
-	var err error
 	if len(variants) == 0 {
 		variants = base.Scenario.Arms
 	}
-	switch len(variants) {
-	case 0:
+	if len(variants) == 0 {
 		return base, nil, ErrNoArms
-	case 1: // measured and kept
-	default:
-		if base.Scenario, err = base.Scenario.Compared(variants); err != nil {
-			return base, nil, err
+	}
+	for _, v := range variants {
+		if err := settable(base.Scenario, v); err != nil {
+			return base, nil, fmt.Errorf("arm %s: %w", v.Name, err)
 		}
 	}
-	arms, err := base.arms(variants)
+	rows := base.Scenario.Rows(variants)
+	arms, err := base.arms(variants, rows)
 	if err == nil {
 		err = differ(arms)
+	}
+	if err != nil {
+		return base, nil, err
+	}
+	if len(variants) == 1 { // measured and kept
+		base.Scenario, err = base.Scenario.With(variants[0])
+		base.Scenario.Cases = rows
+	} else {
+		base.Scenario, err = base.Scenario.Compared(variants)
 	}
 	return base, arms, err
 }
 
-func (b Base) arms(variants scenarios.Variants) (arms []Arm, err error) {
+// arms makes an arm of each variant, on these cases.
+func (b Base) arms(variants, cases scenarios.Variants) (arms []Arm, err error) {
 	for _, v := range variants {
 		a := Arm{Name: v.Name, Settings: settings(v), Kernel: b.Kernel, Modules: maps.Clone(b.Modules)}
 		if k := v.Kernel(); k != "" {
@@ -70,7 +79,7 @@ func (b Base) arms(variants scenarios.Variants) (arms []Arm, err error) {
 			}
 			a.Modules[name] = file
 		}
-		for _, c := range casesOr(b.Scenario.Cases) {
+		for _, c := range casesOr(cases) {
 			sc, err := b.Scenario.With(c, v)
 			if err == nil {
 				err = sc.Validate()
@@ -83,6 +92,19 @@ func (b Base) arms(variants scenarios.Variants) (arms []Arm, err error) {
 		arms = append(arms, a)
 	}
 	return arms, nil
+}
+
+// settable tells what is wrong with a variant's paths and values, one by one.
+func settable(sc scenarios.Scenario, v scenarios.Variant) error {
+	for _, key := range slices.Sorted(maps.Keys(v.Set)) {
+		if isPlaceKey(key) {
+			continue
+		}
+		if err := sc.Set(key + "=" + plainText(v.Set[key])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // casesOr are the cases, or one without a name.

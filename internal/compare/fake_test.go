@@ -48,6 +48,9 @@ func (p *fakePlace) Sample(_ context.Context, arm string, sc scenarios.Scenario)
 }
 
 func (p *fakePlace) Preflight(sc scenarios.Scenario) result.Preflight {
+	if !sc.OnBond() {
+		return result.Preflight{}
+	}
 	n := int(sc.Traffic.Senders)
 	return result.Preflight{Senders: n, PerSender: 100, Sum: 100 * n, TxQueueLen: 1000, Exceeds: 100*n > 1000}
 }

@@ -27,6 +27,9 @@ func Files(files []File, claims Claims, tool string) (result.Comparison, error) 
 		return c, err
 	}
 	for i, f := range files {
+		if slices.ContainsFunc(files[:i], func(other File) bool { return other.Name == f.Name }) {
+			return c, fmt.Errorf("%s is named twice: a file compared with itself tells nothing", f.Name)
+		}
 		part, err := f.read()
 		if err != nil {
 			return c, err
@@ -54,8 +57,12 @@ func common(a, b []result.ComparedCase) []result.ComparedCase {
 
 // read makes a comparison of one arm, or of more, of a file.
 func (f File) read() (result.Comparison, error) {
-	if result.IsComparison(f.Data) {
+	switch kind := result.KindOf(f.Data); kind {
+	case "": // a Result
+	case result.KindComparison:
 		return result.DecodeComparison(f.Name, f.Data)
+	default:
+		return result.Comparison{}, fmt.Errorf("%s: it holds a %s: name what 'compare -o' or 'run -o' wrote", f.Name, kind)
 	}
 	r, err := result.Decode(f.Name, f.Data)
 	if err != nil {
@@ -112,8 +119,9 @@ func join(c *result.Comparison, part result.Comparison, f File) {
 		if len(part.Arms) == 1 {
 			name = strings.TrimSuffix(filepath.Base(f.Name), filepath.Ext(f.Name))
 		}
+		free := name
 		for taken := 2; slices.ContainsFunc(c.Arms, func(other result.ComparedArm) bool { return other.Name == name }); taken++ {
-			name = fmt.Sprintf("%s-%d", a.Name, taken)
+			name = fmt.Sprintf("%s-%d", free, taken)
 		}
 		names[a.Name] = name
 		a.Name, a.File = name, f.Name

@@ -68,12 +68,15 @@ func assignment(setting string) (key string, value any, err error) {
 	if key = strings.TrimSpace(key); !ok || key == "" || strings.TrimSpace(text) == "" {
 		return "", nil, fmt.Errorf("it must be KEY=VALUE, as in offload.tso=off")
 	}
-	if key == "kernel" || strings.HasPrefix(key, "module.") {
+	if isPlaceKey(key) {
 		return key, text, nil
 	}
 	value, err = plainValue(text)
 	return key, value, err
 }
+
+// isPlaceKey tells whether a key names a kernel or a module.
+func isPlaceKey(key string) bool { return key == "kernel" || strings.HasPrefix(key, "module.") }
 
 // plainValue reads YAML into what encoding/json makes of its like.
 func plainValue(text string) (value any, err error) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
@@ -87,7 +88,7 @@ func (g Gate) hold(d result.MetricDifference, floor float64) (result.GateVerdict
 	case d.Percent == nil:
 		return result.GateCannotTell, fmt.Sprintf("no percentage can be said of it here: the mean of %s is 0, or can't be told from 0", d.Base)
 	case d.Percent.Interval == nil:
-		return result.GateCannotTell, fmt.Sprintf("the difference is %+.3g %%, and a single one of the %s gives no interval", d.Percent.Value, d.Counts)
+		return result.GateCannotTell, fmt.Sprintf("the difference is %+.3g %%, and there is no interval, as an arm has one %s only", d.Percent.Value, strings.TrimSuffix(d.Counts, "s"))
 	}
 	i := d.Percent.Interval
 	text := fmt.Sprintf("the difference is %+.3g %%, its interval %+.3g to %+.3g %%", d.Percent.Value, i.Low, i.High)

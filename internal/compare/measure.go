@@ -18,9 +18,10 @@ type measurer struct {
 	progress func(string)
 
 	samples []result.Sample
-	facts   []Facts // one an arm
-	boots   []int   // one an arm
-	number  int     // of the last guest booted
+	left    map[int]string // cases left out, with the external tool that is not there
+	facts   []Facts        // one an arm
+	boots   []int          // one an arm
+	number  int            // of the last guest booted
 	total   int
 	began   time.Time
 }
@@ -28,7 +29,7 @@ type measurer struct {
 // measure takes all samples. A kernel that fails is written down in the samples that it costs, and ends its boot.
 func measure(ctx context.Context, bench Bench, arms []Arm, cases []result.ComparedCase, boots []plannedBoot, progress func(string)) (*measurer, error) {
 	m := &measurer{bench: bench, arms: arms, cases: cases, progress: progress, began: time.Now(),
-		facts: make([]Facts, len(arms)), boots: make([]int, len(arms))}
+		left: map[int]string{}, facts: make([]Facts, len(arms)), boots: make([]int, len(arms))}
 	for _, b := range boots {
 		m.total += len(b.runs)
 	}
@@ -37,7 +38,26 @@ func measure(ctx context.Context, bench Bench, arms []Arm, cases []result.Compar
 			return m, err
 		}
 	}
-	return m, nil
+	return m, m.anyCase()
+}
+
+// anyCase is an error where every case lacks its tool.
+func (m *measurer) anyCase() error {
+	if len(m.left) < len(m.cases) {
+		return nil
+	}
+	return fmt.Errorf("no case can be measured here: %s is not installed where it is to run", m.left[0])
+}
+
+// omitted warns of the cases that were left out.
+func (m *measurer) omitted() (warnings []result.Warning) {
+	for i, k := range m.cases {
+		if tool := m.left[i]; tool != "" {
+			warnings = append(warnings, result.Warning{Code: "tool-missing",
+				Text: fmt.Sprintf("%s was left out: %s is not installed where it is to run.", k.Name, tool)})
+		}
+	}
+	return warnings
 }
 
 func (m *measurer) boot(ctx context.Context, b plannedBoot) (err error) {
@@ -56,11 +76,18 @@ func (m *measurer) boot(ctx context.Context, b plannedBoot) (err error) {
 	}
 	boot := m.enter(place.Facts(), b)
 	for i, p := range b.runs {
+		if m.left[p.kase] != "" {
+			continue
+		}
 		m.tell(p)
 		s, err := place.Sample(ctx, m.arms[p.arm].Name, m.arms[p.arm].Scenarios[p.kase])
 		if errors.As(err, &kernel) {
 			m.lose(b.runs[i:], boot, kernel.Reason)
 			return nil
+		}
+		if tool := reproducer.LacksTool(err); tool != "" && len(m.cases) > 1 {
+			m.left[p.kase] = tool
+			continue
 		}
 		if err != nil {
 			return fmt.Errorf("%s%w", inCase(m.arms[p.arm].Name, m.cases[p.kase].Name), err)

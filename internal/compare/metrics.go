@@ -18,11 +18,11 @@ var mains = map[string][]string{
 	scenarios.WorkloadExternal:  {"throughput", "latency.oneway"},
 }
 
-// chosen are the metrics to compare in a case: the wanted ones, then the main ones of its workload that there are; all that there
+// chosen are the metrics to compare in a case: the main ones of its workload, then the wanted ones, as far as there are; all that there
 // are where that would be none.
 func chosen(k result.ComparedCase, wanted []string, samples []result.Sample) (names []string) {
 	there := present(k, samples)
-	for _, name := range slices.Concat(wanted, mains[k.Workload]) {
+	for _, name := range slices.Concat(mains[k.Workload], wanted) {
 		if slices.Contains(there, name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -73,8 +73,8 @@ func TestSettledOrders(t *testing.T) {
 		want   result.Order
 		err    string
 	}{
-		{result.Order{Warmup: 1}, 1, result.Order{Kind: "abba", Runs: 10, Boots: 1, Warmup: 1}, ""},
-		{result.Order{Warmup: 1}, 2, result.Order{Kind: "abba", Runs: 10, Boots: 5, Warmup: 1}, ""},
+		{result.Order{Warmup: 1}, 1, result.Order{Kind: "abba", Runs: 8, Boots: 1, Warmup: 1}, ""},
+		{result.Order{Warmup: 1}, 2, result.Order{Kind: "abba", Runs: 8, Boots: 5, Warmup: 1}, ""},
 		{result.Order{Runs: 3}, 2, result.Order{Kind: "abba", Runs: 3, Boots: 3}, ""},
 		{result.Order{Kind: "random", Seed: 3, Runs: 1}, 1, result.Order{Kind: "random", Seed: 3, Runs: 1, Boots: 1}, ""},
 		{result.Order{Kind: "latin"}, 1, result.Order{}, "--order latin: there is none of that name; use abba or random"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bondrepro/internal/stats"
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
@@ -24,6 +25,9 @@ type Options struct {
 	// Progress is told what is being done; nil is silence.
 	Progress func(text string)
 }
+
+// DefaultMinimum is the smallest difference that matters where nobody names one, percent.
+const DefaultMinimum = stats.DefaultMinimum
 
 // Claims say what is to be claimed of samples.
 type Claims struct {
@@ -64,7 +68,7 @@ func Run(ctx context.Context, bench Bench, o Options) (result.Comparison, error)
 	if err != nil {
 		return c, err
 	}
-	c.Samples = m.samples
+	c.Samples, c.Warnings = m.samples, m.omitted()
 	for i, a := range o.Arms {
 		c.Arms = append(c.Arms, m.arm(i, a))
 	}
@@ -115,7 +119,7 @@ func failures(c result.Comparison) (warnings []result.Warning) {
 		}
 		if lost > 0 {
 			warnings = append(warnings, result.Warning{Code: "failed-runs",
-				Text: fmt.Sprintf("Arm %s: %d of %s do not count: %s", a.Name, lost, result.Plural(all, "run"), sentence(why))})
+				Text: fmt.Sprintf("Arm %s: %d of %s lost: %s", a.Name, lost, result.Plural(all, "run"), sentence(why))})
 		}
 	}
 	return warnings

@@ -125,8 +125,8 @@ func comparedCase(b *strings.Builder, c result.Comparison, k result.ComparedCase
 	}
 	for _, d := range all {
 		s := shownScale(k, d.Unit, d.BaseIs.Mean, d.OtherIs.Mean)
-		wrap(b, d.Metric+"  ", DifferenceLine(k, d))
-		wrap(b, strings.Repeat(" ", len([]rune(d.Metric)))+"  ", "→ "+verdictText(c, d, s))
+		fmt.Fprintf(b, "%s\n  %s\n", d.Metric, DifferenceLine(k, d))
+		wrap(b, "  → ", verdictText(c, d, s))
 	}
 	b.WriteByte('\n')
 	comparedTable(b, k, all)

@@ -6,13 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"bondrepro/internal/compare"
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // made is a comparison in testdata: what was measured, without what follows from it.
@@ -103,25 +100,7 @@ func TestComparisonTexts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := Comparison(m.comparison(t))
-			for line := range strings.Lines(got) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 112 {
-					t.Errorf("a line of %d columns: %s", n, line)
-				}
-			}
-			golden := strings.TrimSuffix(name, ".json") + ".txt"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("-want +got:\n%s", d)
-			}
+			compareGolden(t, strings.TrimSuffix(name, ".json")+".txt", Comparison(m.comparison(t)))
 		})
 	}
 }

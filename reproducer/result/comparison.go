@@ -218,12 +218,15 @@ func encodeDocument(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// IsComparison tells whether data looks like a Comparison's file.
-func IsComparison(data []byte) bool {
+// KindOf is the kind that a document names (KindComparison, KindSweep, KindSearch); "" for a Result, and for what is no document.
+func KindOf(data []byte) string {
 	var head struct {
 		Kind string `json:"kind"`
 	}
-	return json.Unmarshal(data, &head) == nil && head.Kind == KindComparison
+	if err := json.Unmarshal(data, &head); err != nil {
+		return ""
+	}
+	return head.Kind
 }
 
 // DecodeComparison reads what EncodeComparison wrote. The name is for the error, which is one sentence.
