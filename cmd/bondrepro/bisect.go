@@ -84,7 +84,6 @@ func (b *bisectFlags) begin(c *cobra.Command, kind, scenario string, verdict *in
 		return err
 	}
 	return drive(c, b.asJSON, verdict, func(env bisect.Env) (result.BisectReport, error) {
-		env.Log(fmt.Sprintf("journal and results: %s (after an interruption: bondrepro bisect resume --dir %s)", folder, folder))
 		return bisect.Begin(c.Context(), folder, p, env)
 	})
 }

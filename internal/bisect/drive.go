@@ -83,6 +83,7 @@ func Begin(ctx context.Context, folder string, p Params, env Env) (r result.Bise
 	if err != nil {
 		return r, err
 	}
+	env.Log(fmt.Sprintf("journal and results: %s (after an interruption: bondrepro bisect resume --dir %s)", folder, folder))
 	e := newEngine(space, j, p, folder, env)
 	if err := e.add(event{Kind: evBegin, Params: &p}); err != nil {
 		return r, errors.Join(err, closeSpace(ctx, space))
@@ -187,7 +188,7 @@ func forget(folder string, was bool) error {
 	if !was {
 		return os.RemoveAll(folder)
 	}
-	for _, name := range []string{journalName, resultsName} {
+	for _, name := range []string{journalName, resultsName, logsName} {
 		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
 			return err
 		}

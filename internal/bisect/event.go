@@ -46,7 +46,7 @@ const (
 // roleWords are the roles in the log.
 var roleWords = map[string]string{
 	roleBadEnd: "bad end", roleGoodEnd: "good end", roleStep: "step", roleConfirm: "confirming the good side",
-	roleCulprit: "confirming the bad side", roleReverted: "the new end without the change",
+	roleCulprit: "confirming the bad side", roleReverted: "without the change",
 }
 
 // verdictWords are verdicts as people read them.
