@@ -24,9 +24,6 @@ func differences(c result.Comparison, wanted []string) ([]result.MetricDifferenc
 			}
 		}
 	}
-	if len(metrics) == 0 {
-		return nil, nil
-	}
 	cs, err := stats.Compare(metrics, c.Minimum)
 	if err != nil {
 		return nil, err

@@ -387,24 +387,42 @@ func gatesText(b *strings.Builder, c result.Comparison) {
 	}
 }
 
-// comparisonWarnings are those of the whole, then those of single metrics, equal texts once.
+// comparisonWarnings are those of the whole, then those of single metrics, equal ones together.
 func comparisonWarnings(b *strings.Builder, c result.Comparison) {
-	var lines []string
-	for _, w := range c.Warnings {
-		lines = append(lines, w.Text)
-	}
+	type note struct{ of, text string }
+	var notes []note
+	about := map[note][]string{}
 	for _, d := range c.Differences {
 		for _, n := range d.Notes {
-			of := cmp.Or(n.Of, d.Base+", "+d.Other)
-			if text := fmt.Sprintf("%s, %s: %s", inBrackets(d.Metric, d.Case), of, n.Text); !slices.Contains(lines, text) {
-				lines = append(lines, text)
+			key := note{cmp.Or(n.Of, d.Base+", "+d.Other), n.Text}
+			if about[key] == nil {
+				notes = append(notes, key)
+			}
+			if what := inBrackets(d.Metric, d.Case); !slices.Contains(about[key], what) {
+				about[key] = append(about[key], what)
 			}
 		}
 	}
-	if len(lines) > 0 {
+	if len(c.Warnings)+len(notes) > 0 {
 		b.WriteByte('\n')
 	}
-	for _, text := range lines {
-		wrap(b, "warning: ", text)
+	for _, w := range c.Warnings {
+		wrap(b, "warning: ", w.Text)
 	}
+	for _, n := range notes {
+		what := strings.Join(about[n], ", ")
+		if len(about[n]) > 1 && len(about[n]) == subjects(c) {
+			what = "every metric"
+		}
+		wrap(b, "warning: ", fmt.Sprintf("%s: %s: %s", what, n.of, n.text))
+	}
+}
+
+// subjects counts what is compared: metrics of cases.
+func subjects(c result.Comparison) int {
+	seen := map[string]bool{}
+	for _, d := range c.Differences {
+		seen[inBrackets(d.Metric, d.Case)] = true
+	}
+	return len(seen)
 }

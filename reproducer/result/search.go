@@ -32,7 +32,7 @@ type Search struct {
 	Host       *Host              `json:"host,omitempty"`
 	Guest      *Guest             `json:"guest,omitempty"`
 	LineRate   []float64          `json:"line_rate,omitempty"`
-	Trials     []SearchTrial            `json:"trials"` // one a value, by value
+	Trials     []SearchTrial      `json:"trials"` // one a value, by value
 	Answer     SearchAnswer       `json:"answer"`
 	Pass       float64            `json:"pass,omitempty"` // highest value that it holds at; 0 where Answer is fails-everywhere
 	Fail       float64            `json:"fail,omitempty"` // lowest value that it fails at; 0 where Answer is holds-everywhere
@@ -45,7 +45,7 @@ type SearchAnswer string
 
 // The answers.
 const (
-	SearchFound   SearchAnswer = "found"            // Pass and Fail are the interval
+	SearchFound SearchAnswer = "found"            // Pass and Fail are the interval
 	SearchFails SearchAnswer = "fails-everywhere" // already at From
 	SearchHolds SearchAnswer = "holds-everywhere" // up to To
 )
