@@ -117,6 +117,7 @@ const (
 	maxVariants  = 64
 	maxSwept     = 2
 	maxSweptSize = 64
+	maxPoints    = 256 // arms on cases, or points of a sweep
 )
 
 // brokenComparison is what is wrong with arms, cases and sweep: each arm on each case must be something that can be
@@ -180,6 +181,9 @@ func (s *Scenario) brokenCross() *problem {
 	}
 	if len(arms) == 0 {
 		arms = Variants{{}}
+	}
+	if n := len(arms) * len(cases); n > maxPoints {
+		return bad("cases", "%d arms on %d cases are %d measurements; allowed are %d", len(arms), len(cases), n, maxPoints).also("arms")
 	}
 	for _, c := range cases {
 		var before []Scenario
@@ -252,7 +256,9 @@ func (s *Scenario) brokenSweep() *problem {
 	if n := len(s.Sweep); n > maxSwept {
 		return bad("sweep", "has %d parameters; allowed are 1 or %d", n, maxSwept)
 	}
+	points := 1
 	for _, x := range s.Sweep {
+		points *= len(x.Values)
 		at := "sweep." + x.Path
 		if n := len(x.Values); n < 2 || n > maxSweptSize {
 			return bad(at, "has %d values; allowed are 2 to %d", n, maxSweptSize)
@@ -260,6 +266,9 @@ func (s *Scenario) brokenSweep() *problem {
 		if isPlace(x.Path) || brokenVariants("sweep", Variants{{Name: "x", Set: map[string]any{x.Path: x.Values[0]}}}, 1, false) != nil {
 			return bad(at, "can't be swept")
 		}
+	}
+	if points > maxPoints {
+		return bad("sweep", "has %d points; allowed are %d", points, maxPoints)
 	}
 	return s.eachSwept(nil, s.Sweep)
 }

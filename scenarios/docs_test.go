@@ -13,7 +13,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups := []string{"topology", "topology.bond", "topology.slaves", "traffic", "traffic.burst", "traffic.socket", "sampling", "guards", "runs"}
+	groups := []string{"topology", "topology.bond", "topology.slaves", "traffic", "traffic.burst", "traffic.socket", "sampling", "guards", "runs", "load"}
 	documented := func(path string) bool { return strings.Contains(string(text), "`"+path+"`") }
 	for _, path := range paths("", reflect.TypeFor[Scenario]()) {
 		isGroup := false

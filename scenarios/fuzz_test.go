@@ -31,6 +31,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, nasty := range []string{"\xef\xbb\xbfname: a", "name: |\n  a\n", "? a\n: b", "---\n...\n", "%YAML 1.2\n---\nname: a", "name: !!str 5", "a: \"\\u0000\"",
+		"arms: {a: {}, a: {}}", "arms: {\"\": {}, b: {}}", "workload: rr\ntopology: {kind: veth}\narms: {a: {workload: stream}, b: {sysctl.a.b: 1}}", "sweep: {a: [], b: [1]}",
 		"traffic: {port: 0x10}", "traffic: {port: 99999999999999999999}", "control: {a: [[{}]], b: {c: {}}}", "[[[[[[", "name: 'a''b'", "\r\nname: a\r\n", ": :", "- - -"} {
 		f.Add([]byte(nasty))
 	}

@@ -68,7 +68,7 @@ func TestMetricsDoc(t *testing.T) {
 func TestMetricTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Metrics {
-		if seen[m.Name] || m.Doc == "" || m.Bool == (m.Unit != "") || strings.ToLower(m.Name) != m.Name {
+		if seen[m.Name] || m.Doc == "" || m.Bool == (m.Unit != "") || strings.ToLower(m.Name) != m.Name || m.Better != "" && m.Better != Higher && m.Better != Lower {
 			t.Errorf("bad entry %+v", m)
 		}
 		seen[m.Name] = true

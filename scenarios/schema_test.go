@@ -57,6 +57,8 @@ func TestSchemaTakesOurScenarios(t *testing.T) {
 		`{accept: [lost]}`, `{topology: {slaves: {queues: 0}}}`, `{topology: {vlan: 4095}}`, `{topology: {vlan: off}}`, `{topology: {bond: {primary: -1}}}`, `{traffic: {burst: {packet: 1}}}`,
 		`{traffic: {burst: {every: 50}}}`, `{traffic: {join: maybe}}`, `{traffic: {groups: ["2001:db8::1"]}}`, `{traffic: {senders: -1}}`,
 		`{traffic: {socket: {sndbuf_force: true}}}`, `{traffic: {socket: {max_pacing_rate: true}}}`, `{traffic: {socket: {gso: true}}}`,
+		`{arms: [a]}`, `{arms: {a: 5}}`, `{cases: {a: b}}`, `{sweep: {a: 5}}`, `{sweep: {a: [1]}}`, `{topology: {kind: brige}}`, `{load: {connections: 0}}`,
+		`{load: {tool: netperf}}`, `{workload: tcp}`, `{sysctl: {a: [1]}}`, `{load: {client_cpus: 1}}`,
 		`{offload: {tso: maybe}}`, `{faults: [{slave_down: 0}]}`,
 	} {
 		var v any

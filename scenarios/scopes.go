@@ -54,9 +54,22 @@ var scopes = []scope{
 }
 
 // outOfScope is the scope that keeps the field at path out of such a scenario, or nil.
-func (s *Scenario) outOfScope(path string) *scope {
+func (s *Scenario) outOfScope(path string) *scope { return covering(s.missingScopes(), path) }
+
+// missingScopes are those that such a scenario has not.
+func (s *Scenario) missingScopes() (missing []*scope) {
 	for i := range scopes {
-		if c := &scopes[i]; (path == c.path || strings.HasPrefix(path, c.path+".")) && !c.has(s) {
+		if !scopes[i].has(s) {
+			missing = append(missing, &scopes[i])
+		}
+	}
+	return missing
+}
+
+// covering is the first scope that the field at path is in, or nil.
+func covering(list []*scope, path string) *scope {
+	for _, c := range list {
+		if rest, in := strings.CutPrefix(path, c.path); in && (rest == "" || rest[0] == '.') {
 			return c
 		}
 	}
@@ -77,31 +90,27 @@ func kindRule(s *Scenario) *problem {
 // scopeRule: a field that does not go with the rest is not set.
 func scopeRule(s *Scenario) *problem {
 	standard := s.standard()
-	for _, path := range paths("", reflect.TypeFor[Scenario]()) {
-		c := s.outOfScope(path)
-		if c == nil || reflect.DeepEqual(valueAt(s, path), valueAt(&standard, path)) {
+	return stray(s.missingScopes(), reflect.ValueOf(s).Elem(), reflect.ValueOf(&standard).Elem(), "")
+}
+
+// stray is the first field of v that is in one of the scopes and not as in standard.
+func stray(missing []*scope, v, standard reflect.Value, parent string) *problem {
+	for i := range v.NumField() {
+		name := yamlName(v.Type().Field(i))
+		if name == "" {
 			continue
 		}
-		if valueType(path).Kind() == reflect.Struct && hasFields(path) {
-			continue // one of its fields follows
+		path := join(parent, name)
+		if field := v.Field(i); field.Kind() == reflect.Struct && len(fieldNames(field.Type())) > 0 {
+			if p := stray(missing, field, standard.Field(i), path); p != nil {
+				return p
+			}
+			continue
 		}
-		return bad(path, "%s", c.why).also(c.on...)
+		c := covering(missing, path)
+		if c != nil && !reflect.DeepEqual(v.Field(i).Interface(), standard.Field(i).Interface()) {
+			return bad(path, "%s", c.why).also(c.on...)
+		}
 	}
 	return nil
-}
-
-// valueAt is a field's value, by its path.
-func valueAt(s *Scenario, path string) any {
-	v := reflect.ValueOf(s).Elem()
-	for name := range strings.SplitSeq(path, ".") {
-		v, _ = fieldByName(v, name)
-	}
-	return v.Interface()
-}
-
-func valueType(path string) reflect.Type { return reflect.TypeOf(valueAt(new(Scenario), path)) }
-
-// hasFields tells whether there are fields below a path.
-func hasFields(path string) bool {
-	return len(fieldNames(valueType(path))) > 0
 }

@@ -28,7 +28,9 @@ func applySysctls(values map[string]string) (undo func() error, missing map[stri
 	undo = func() error {
 		var errs []error
 		for path, value := range before {
-			errs = append(errs, os.WriteFile("/proc/sys/"+path, []byte(value), 0))
+			if err := writeSysctl(path, strings.TrimSpace(value)); err != nil {
+				errs = append(errs, fmt.Errorf("put sysctl %s back to %q: %s", path, value, withoutPath(err)))
+			}
 		}
 		return errors.Join(errs...)
 	}
