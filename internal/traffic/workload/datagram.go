@@ -26,15 +26,15 @@ func sendDatagrams(payload int, period time.Duration, refused *lostCount) loop {
 				due += period
 			}
 			n, err := write(w.fd, buf)
-			w.operations.Add(1)
-			if err == unix.ENOBUFS {
+			switch err {
+			case nil:
+				w.bytes.Add(uint64(payload))
+			case unix.ENOBUFS:
 				refused.n.Add(1)
-				continue
-			}
-			if err != nil {
+			default:
 				return w.fail("send", n, err)
 			}
-			w.bytes.Add(uint64(payload))
+			w.operations.Add(1)
 		}
 		return nil
 	}

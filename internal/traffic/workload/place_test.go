@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"testing"
@@ -148,38 +149,62 @@ func TestAToolsServerIsInTheNamespaceItWasStartedIn(t *testing.T) {
 	}
 }
 
-func TestDatagramsOnTheirWayAreWaitedFor(t *testing.T) {
+// overLine runs a workload over a line of so many bytes a second.
+func overLine(t *testing.T, spec Spec, rate uint64) (o Outcome, err error) {
+	t.Helper()
 	var s *Server
-	var o Outcome
 	inTwo(t, func() {
-		var err error
-		if s, err = Listen(Spec{Kind: UDP, Payload: 1000, Duration: 100 * time.Millisecond}, farAddress); err != nil {
+		if s, err = Listen(spec, farAddress); err != nil {
 			t.Error(err)
 		}
 	}, func() {
 		defer s.Close()
-		link, err := netlink.LinkByName("near")
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		// A sender's buffer fills a line of 8 Mbit/s for a tenth of a second and more.
-		line := &netlink.Tbf{QdiscAttrs: netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Parent: netlink.HANDLE_ROOT}, Rate: 1e6, Buffer: 1e5, Limit: 1e6}
-		if err := netlink.QdiscAdd(line); err != nil {
-			t.Errorf("tbf: %v", err)
-			return
-		}
-		c, err := s.Dial(t.Context())
-		if err != nil {
-			t.Error(err)
+		c, failed := s.Dial(t.Context())
+		if failed != nil {
+			t.Error(failed)
 			return
 		}
 		defer c.Close()
-		if o, err = c.Run(t.Context()); err != nil {
-			t.Error(err)
+		link, failed := netlink.LinkByName("near")
+		if failed == nil {
+			const ticks, frame = 15625000, 1600 // a second in tbf's unit; a frame that fits
+			line := netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Parent: netlink.HANDLE_ROOT}
+			failed = netlink.QdiscAdd(&netlink.Tbf{QdiscAttrs: line, Rate: rate, Buffer: uint32(ticks * frame / rate), Limit: 1e7})
 		}
+		if failed != nil {
+			t.Errorf("tbf: %v", failed)
+			return
+		}
+		o, err = c.Run(t.Context())
 	})
-	if d := o.Datagrams; d == nil || d.Lost != 0 || d.Sent == 0 {
-		t.Errorf("datagrams %+v, none is lost on this line", d)
+	return o, err
+}
+
+// A sender's buffer fills a line of 8 Mbit/s for a tenth of a second and more.
+func TestDatagramsOnTheirWayAreWaitedFor(t *testing.T) {
+	o, err := overLine(t, Spec{Kind: UDP, Payload: 1000, Duration: 100 * time.Millisecond}, 1e6)
+	if d := o.Datagrams; err != nil || d.Lost != 0 || d.Sent == 0 {
+		t.Errorf("datagrams %+v, none is lost on this line (%v)", d, err)
+	}
+}
+
+// The senders wait for room in their buffers: a datagram of 60 000 bytes takes the line 3 s, and there are ten of them.
+func TestALineThatStandsStillDoesNotHoldARun(t *testing.T) {
+	for name, spec := range everyKind {
+		t.Run(name, func(t *testing.T) {
+			spec.Connections, spec.Payload = 10, 60000
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				if _, err := overLine(t, short(spec), 20000); err != nil && !errors.Is(err, ErrNothing) {
+					t.Error(err)
+				}
+			}()
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it still runs")
+			}
+		})
 	}
 }

@@ -170,14 +170,13 @@ const (
 	drainMost  = 5 * time.Second
 )
 
-// stop ends the threads. Shutting a socket down wakes whoever waits in it, also on a UDP socket that is not connected,
-// where it is an error beside (inet_shutdown, net/ipv4/af_inet.c).
+// stop ends the threads. Shutting a socket down wakes whoever waits in it, also for room in the buffer of a line that
+// stands still, and also on a UDP socket that is not connected, where it is an error beside (inet_shutdown,
+// net/ipv4/af_inet.c). What was sent before still goes out.
 func (m *measurement) stop(ctx context.Context) {
 	m.phase.Store(over)
-	if m.spec.Kind != UDP {
-		for _, p := range m.pairs {
-			_ = unix.Shutdown(p.client, unix.SHUT_RDWR)
-		}
+	for _, p := range m.pairs {
+		_ = unix.Shutdown(p.client, unix.SHUT_RDWR)
 	}
 	m.senders.Wait()
 	if m.spec.Kind == UDP {
