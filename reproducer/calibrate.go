@@ -126,15 +126,42 @@ func windowRate(w result.WireSlave) float64 {
 	return float64(w.CumBytes[to]-w.CumBytes[from]) * 8 / seconds
 }
 
-// probe learns what one packet is charged, before the preflight is printed.
-func (s *Session) probe(ctx context.Context) error {
+// charging is what a packet's charge rests on: its size, and how its buffer is made.
+type charging struct {
+	payload, mtu, vlan int
+	ipv6, zerocopy     bool
+	gso                scenarios.Size
+}
+
+func chargingOf(sc scenarios.Scenario) charging {
+	t := sc.Traffic
+	return charging{t.Payload, sc.Topology.MTU, sc.Topology.VLAN, t.IPv6(), bool(t.Socket.ZeroCopy), t.Socket.GSO}
+}
+
+// probe learns what one packet of the scenario is charged, before its preflight is printed. It does so once.
+func (s *Session) probe(ctx context.Context, sc scenarios.Scenario) error {
+	key := chargingOf(sc)
+	if _, done := s.known[key]; done {
+		return nil
+	}
 	s.options.Progress("measuring what a packet is charged to its socket")
-	probe, err := s.place.Probe(ctx, s.job("probe", s.config.Scenario, nil))
+	probe, err := s.place.Probe(ctx, s.job("probe", sc, nil))
 	if err != nil {
 		return fromPlace(err)
 	}
-	s.known = probe
+	if s.known == nil {
+		s.known = map[charging]measure.Probe{}
+	}
+	s.known[key] = probe
 	return nil
+}
+
+// knownOf is what is known of the scenario's packets, else of those of the session's own.
+func (s *Session) knownOf(sc scenarios.Scenario) measure.Probe {
+	if probe, known := s.known[chargingOf(sc)]; known {
+		return probe
+	}
+	return s.known[chargingOf(s.config.Scenario)]
 }
 
 // partner is the second bond of an arm in 802.3ad; an arm in another mode, such as a control, has none.
@@ -148,7 +175,7 @@ func (s *Session) partner(sc scenarios.Scenario) []string {
 func (s *Session) job(arm string, sc scenarios.Scenario, rates []float64) measure.Job {
 	s.runs++
 	return measure.Job{
-		Arm: arm, Run: s.firstRun + s.runs, Scenario: sc, LineRate: rates, Truesize: s.known.Truesize,
+		Arm: arm, Run: s.firstRun + s.runs, Scenario: sc, LineRate: rates, Truesize: s.knownOf(sc).Truesize,
 		Slaves: s.place.Slaves()[:sc.Topology.Slaves.Count], Partner: s.partner(sc),
 	}
 }

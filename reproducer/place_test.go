@@ -99,7 +99,7 @@ func TestAutoSenders(t *testing.T) {
 		t.Errorf("%d senders, want the 48 that were asked for, which do not fit", got)
 	}
 	sc.Traffic.Senders, sc.Topology.Slaves.TxQueueLen = scenarios.AutoSenders, 1
-	s.known.Slaves = nil // no ring
+	s.known[chargingOf(sc)] = measure.Probe{Truesize: s.knownOf(sc).Truesize} // no ring
 	if got := s.settleSenders(sc).Traffic.Senders; got != 1 {
 		t.Errorf("%d senders where not even one fits, want 1", got)
 	}
@@ -137,7 +137,7 @@ func TestAutoFallsBackToAGuest(t *testing.T) {
 	if err := s.openChosen(t.Context(), testbedNetns, "auto: it can"); err != nil {
 		t.Fatal(err)
 	}
-	if !closed || s.config.Testbed != testbedVM || kernel != DefaultKernel || s.known.Truesize == 0 || s.config.TestbedWhy !=
+	if !closed || s.config.Testbed != testbedVM || kernel != DefaultKernel || s.knownOf(s.options.Scenario).Truesize == 0 || s.config.TestbedWhy !=
 		"auto: the running kernel can't measure this (SO_SNDBUFFORCE: operation not permitted), so a guest is booted" {
 		t.Errorf("closed %v, testbed %s (%s), kernel %q", closed, s.config.Testbed, s.config.TestbedWhy, kernel)
 	}

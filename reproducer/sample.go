@@ -32,7 +32,11 @@ func (s *Session) Sample(ctx context.Context, arm string, sc scenarios.Scenario)
 
 func (s *Session) sampleBond(ctx context.Context, arm string, sc scenarios.Scenario) (result.Sample, error) {
 	began := time.Now()
-	sc = s.settleSenders(s.fit(sc))
+	sc = s.fit(sc)
+	if err := s.probe(ctx, sc); err != nil {
+		return result.Sample{}, err
+	}
+	sc = s.settleSenders(sc)
 	rec, err := s.Measure(ctx, arm, sc)
 	if err != nil {
 		return result.Sample{}, err

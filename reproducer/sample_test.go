@@ -96,6 +96,29 @@ func TestSampleOfABond(t *testing.T) {
 	}
 }
 
+// The charge of a packet is measured once for each kind of packet.
+func TestSampleProbesEachPacket(t *testing.T) {
+	rec := recording(t, "stock", result.ArmTest)
+	sc := recorded(t, "stock").Arms[0].Scenario
+	p := &place{answers: []answer{{rec: rec}, {rec: rec}, {rec: rec}}}
+	onPlace(t, p)
+	sc.Topology.Slaves.LineRate = scenarios.LineRates{BitsPerSecond: rec.LineRate}
+	s, err := Open(t.Context(), Options{Scenario: sc, Testbed: testbedVM})
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := sc
+	small.Traffic.Payload = 100
+	for i, c := range []struct {
+		sc     scenarios.Scenario
+		probes int
+	}{{sc, 1}, {small, 2}, {small, 2}} {
+		if _, err := s.Sample(t.Context(), "a", c.sc); err != nil || p.probes != c.probes {
+			t.Errorf("sample %d: %d probes, want %d (%v)", i, p.probes, c.probes, err)
+		}
+	}
+}
+
 // One place can measure every arm: what they need is asked for together.
 func TestPlaceOfAllArms(t *testing.T) {
 	sc := preset(t, "timestamp-ab")

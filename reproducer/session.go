@@ -46,7 +46,7 @@ type Session struct {
 	config   result.Config
 	place    testbed.Testbed
 	closed   bool
-	known    measure.Probe
+	known    map[charging]measure.Probe
 	firstRun uint32
 	runs     uint32
 }
@@ -105,12 +105,12 @@ func (s *Session) open(ctx context.Context, bed, why string) (err error) {
 	if s.place, err = beds[bed](ctx, bedOptions(s.options)); err != nil {
 		return fromPlace(err)
 	}
-	s.closed = false // what was closed was another place
+	s.closed, s.known = false, nil // what was closed was another place
 	s.config.Scenario = s.fit(s.config.Scenario)
 	if !s.options.Scenario.OnBond() {
 		return nil
 	}
-	return s.probe(ctx)
+	return s.probe(ctx, s.config.Scenario)
 }
 
 // isRefusal tells whether a place can't do what is asked, or can't be made by this kernel.
@@ -144,11 +144,11 @@ func (s *Session) Config() result.Config { return s.config }
 
 // Preflight is the sum for an arm's scenario, with what was measured here.
 func (s *Session) Preflight(sc scenarios.Scenario) result.Preflight {
-	ring := 0
-	if len(s.known.Slaves) > 0 {
-		ring = s.known.Slaves[0].Ring
+	known, ring := s.knownOf(sc), 0
+	if len(known.Slaves) > 0 {
+		ring = known.Slaves[0].Ring
 	}
-	return judge.Preflight(sc, s.known.Truesize, ring)
+	return judge.Preflight(sc, known.Truesize, ring)
 }
 
 // Measure runs one arm once, at the session's line rates unless the arm has its own.

@@ -57,6 +57,7 @@ type place struct {
 	says    []string
 	closed  int
 	fails   error // of Sample
+	probes  int
 }
 
 var _ testbed.Testbed = (*place)(nil)
@@ -70,6 +71,7 @@ func (p *place) Complaints() []string     { return p.says }
 func (p *place) Close() error             { p.closed++; return nil }
 
 func (p *place) Probe(context.Context, measure.Job) (measure.Probe, error) {
+	p.probes++
 	return measure.Probe{Truesize: 8448, Slaves: []result.SlaveState{{Ring: 256}, {Ring: 256}}}, nil
 }
 
@@ -94,7 +96,7 @@ func experimentAt(t *testing.T, p *place) *experiment {
 	sc := stock.Config.Scenario
 	s := &Session{options: Options{Scenario: sc, Progress: func(string) {}}, place: p, config: stock.Config}
 	s.config.Modules = nil
-	if err := s.probe(t.Context()); err != nil {
+	if err := s.probe(t.Context(), s.config.Scenario); err != nil {
 		t.Fatal(err)
 	}
 	return &experiment{session: s, test: result.Arm{Name: result.ArmTest, Scenario: sc}}

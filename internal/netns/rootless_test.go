@@ -7,7 +7,9 @@ import (
 	"syscall"
 	"testing"
 
+	"bondrepro/internal/measure"
 	"bondrepro/internal/osrun"
+	"bondrepro/scenarios"
 )
 
 // asNobody marks the run of the tests below as a user without rights.
@@ -33,7 +35,7 @@ func TestAsNobody(t *testing.T) {
 		Env:  append(os.Environ(), asNobody+"=1"),
 		Attr: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}},
 	})
-	if err != nil || !strings.Contains(string(out.Stdout), "--- PASS: TestNobodyIsRootInside") {
+	if err != nil || !strings.Contains(string(out.Stdout), "--- PASS: TestNobodyIsRootInside") || !strings.Contains(string(out.Stdout), "--- PASS: TestNobodySamples") {
 		t.Errorf("%v\n%s", err, out.Stdout)
 	}
 }
@@ -61,5 +63,21 @@ func TestNobodyIsRootInside(t *testing.T) {
 		if f := strings.Fields(string(b)); err != nil || len(f) != 3 || f[0] != "0" || f[1] != want || f[2] != "1" {
 			t.Errorf("%s: %q, %v", file, b, err)
 		}
+	}
+}
+
+// Nobody can measure a workload, too: a sample's namespaces are in his own.
+func TestNobodySamples(t *testing.T) {
+	if os.Getenv(asNobody) == "" {
+		t.Skip("runs as nobody: TestAsNobody does that")
+	}
+	p := place(t, Config{})
+	sc, err := scenarios.Parse("test.yaml", []byte("workload: stream\ntopology: {kind: veth}\noffload: {tso: off}\nsysctl: {net.ipv4.tcp_sack: 0}\ntraffic: {duration: 200ms, warmup: 50ms}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Sample(t.Context(), measure.Job{Arm: "a", Scenario: sc})
+	if err != nil || s.Failure != "" || s.Arm != "a" || s.Metrics["throughput"] <= 0 {
+		t.Errorf("got %+v, %v", s, err)
 	}
 }

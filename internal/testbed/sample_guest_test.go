@@ -48,6 +48,10 @@ func TestVMSamples(t *testing.T) {
 		}
 		t.Logf("%s %s: %.3g bit/s in %v", sc.Topology.Kind, sc.Workload, s.Metrics["throughput"], time.Since(began).Round(time.Millisecond))
 	}
+	tbench := workload(t, "veth", "workload=external", "load.tool=tbench", "traffic.duration=2s", "traffic.warmup=0s")
+	if _, err := bed.Sample(ctx, measure.Job{Scenario: tbench}); measure.LacksTool(err) != "tbench" || !strings.Contains(err.Error(), "--testbed netns") {
+		t.Errorf("tbench: %v", err)
+	}
 	var fault *measure.Fault
 	for set, want := range map[string]string{
 		"offload.tso=on":       "offload.tso", // QEMU's hub passes on no segments that a driver has yet to make

@@ -293,6 +293,9 @@ func (g *guestVM) Measure(ctx context.Context, job measure.Job) (rec result.Reco
 func (g *guestVM) Sample(ctx context.Context, job measure.Job) (sample result.Sample, err error) {
 	job.Machine = true
 	err = g.call(ctx, measure.KindSample, job, &sample)
+	if tool := measure.LacksTool(err); tool != "" {
+		err = &measure.Fault{Class: measure.Refused, What: tool, Text: fmt.Sprintf("load.tool: %s is not in a guest, which holds no program but ours: measure it with --testbed netns", tool)}
+	}
 	return sample, err
 }
 
