@@ -119,7 +119,7 @@ func failures(c result.Comparison) (warnings []result.Warning) {
 		}
 		if lost > 0 {
 			warnings = append(warnings, result.Warning{Code: "failed-runs",
-				Text: fmt.Sprintf("Arm %s: %d of %s lost: %s", a.Name, lost, result.Plural(all, "run"), sentence(why))})
+				Text: fmt.Sprintf("Arm %s: %d of %s lost: %s", a.Name, lost, result.Plural(all, "run"), sentence(clip(why)))})
 		}
 	}
 	return warnings
@@ -145,6 +145,16 @@ func missing(c result.Comparison, names []string) (warnings []result.Warning) {
 func has(s result.Sample, metric string) bool {
 	_, ok := s.Metrics[metric]
 	return ok && !s.Warmup && s.Failure == ""
+}
+
+// longestReason is how much of a reason a warning quotes, in characters; samples have all of it.
+const longestReason = 240
+
+func clip(text string) string {
+	if runes := []rune(text); len(runes) > longestReason {
+		return string(runes[:longestReason]) + "…"
+	}
+	return text
 }
 
 // sentence ends text with a full stop, once.

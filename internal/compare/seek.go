@@ -232,6 +232,7 @@ func (s *Seeker) Search(ctx context.Context, bench Bench) (r result.Search, err 
 	found, err := b.Find(func(v float64) (bool, error) { return s.run(ctx, v) })
 	s.report.Answer, s.report.Pass, s.report.Fail, s.report.Trials = found.Answer, found.Pass, found.Fail, found.Trials
 	s.warn()
+	s.warnOfQueue()
 	return s.report, err
 }
 
@@ -301,5 +302,24 @@ func (s *Seeker) warn() {
 	if seen && most < short*s.report.Pass {
 		s.report.Warnings = append(s.report.Warnings, result.Warning{Code: "not-offered",
 			Text: fmt.Sprintf("At %s the senders offered %s only: what a higher rate would do is not known.", s.quantity.say(s.report.Pass), result.BitRate(most))})
+	}
+}
+
+// headers are those of a UDP datagram in an Ethernet frame, bytes.
+const headers = 14 + 20 + 8
+
+// warnOfQueue says what a run is too short to see: queue and ring take in what comes above the line's rate until they are full.
+func (s *Seeker) warnOfQueue() {
+	sc, lines := s.report.Scenario, s.report.LineRate
+	seconds := time.Duration(sc.Traffic.Duration).Seconds()
+	if s.quantity.path != ratePath || len(lines) == 0 || lines[0] == 0 || seconds == 0 || s.report.Answer == result.SearchFails {
+		return
+	}
+	room := s.place.Preflight(sc).Room()
+	hidden := float64(room*(sc.Traffic.Payload+headers)*8) / (lines[0] * seconds)
+	if hidden > s.report.Resolution {
+		s.report.Warnings = append(s.report.Warnings, result.Warning{Code: "short-runs",
+			Text: fmt.Sprintf("A run of %v may hide a rate of up to %.1f %% above the line's: queue and ring hold %s before one is dropped. A longer traffic.duration or a shorter topology.slaves.txqueuelen hides less.",
+				sc.Traffic.Duration, 100*hidden, result.Plural(room, "packet"))})
 	}
 }

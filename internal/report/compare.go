@@ -320,10 +320,14 @@ func whyText(c result.Comparison, d result.MetricDifference, s scale, minimum st
 	case "too-few":
 		return "no value varies, and so few do not show that there is no difference"
 	}
+	more := "runs (-n)"
+	if d.Counts == "boots" {
+		more = "boots (--boots)"
+	}
 	if c.Minimum == 0 {
 		return "no difference was seen, which does not show that there is none"
 	}
-	return "no difference was seen, but one of more than " + minimum + " may be there; more runs (-n) would tell"
+	return "no difference was seen, but one of more than " + minimum + " may be there; more " + more + " would tell"
 }
 
 // alone writes the means of a single arm, which was measured to be compared later.

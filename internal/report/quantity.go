@@ -54,7 +54,7 @@ func (s scale) figure(v float64) string {
 	switch {
 	case v == math.Trunc(v) && s.size == 1 && math.Abs(v) < 1e15:
 		return strconv.FormatFloat(v, 'f', 0, 64)
-	case math.Abs(v) >= 1e5:
+	case math.Abs(v) >= 1e4:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case v != 0 && math.Abs(v) < 0.1:
 		return fmt.Sprintf("%.3g", v)
