@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"bondrepro/internal/compare"
 	"bondrepro/internal/exitcode"
@@ -132,6 +133,9 @@ Exit codes: 0 compared, whatever it says; 1 a condition of --fail-if holds; 125 
 			}
 			if files != nil {
 				return compareFiles(c, files, f, verdict)
+			}
+			if _, err := strconv.Atoi(args[len(args)-1]); err == nil && c.Flags().Changed("calibrate") {
+				return fmt.Errorf("compare: write the number with an equals sign: --calibrate=%s", args[len(args)-1])
 			}
 			if len(args) > 1 {
 				return fmt.Errorf("compare: name one scenario, or files that 'compare -o' or 'run -o' wrote; %s is none", args[0])
