@@ -84,7 +84,7 @@ func (e *engine) goodEnd(p Plan) (*task, error) {
 func (e *engine) search(ctx context.Context, f *findings) (*task, error) {
 	s := e.state
 	f.marks = Marks{Old: []string{s.params.old()}, New: s.params.new()}
-	clean := []int{s.tally(s.params.Good, roleGoodEnd).clean}
+	decided := 1 // the good end
 	for {
 		left, err := e.space.Left(ctx, f.marks)
 		if err != nil {
@@ -93,7 +93,7 @@ func (e *engine) search(ctx context.Context, f *findings) (*task, error) {
 		open := slices.DeleteFunc(slices.Clone(left), func(id string) bool { return slices.Contains(f.marks.Skipped, id) })
 		if len(open) == 0 {
 			f.candidates = append(left, f.marks.New)
-			f.missed = f.plan.Missed(clean)
+			f.missed = f.plan.Missed(decided)
 			return nil, nil
 		}
 		id := open[pick(len(open), len(left)-len(open))]
@@ -104,9 +104,8 @@ func (e *engine) search(ctx context.Context, f *findings) (*task, error) {
 		case isSkipped:
 			f.marks.Skipped = append(f.marks.Skipped, id)
 			continue
-		case isGood:
-			clean = append(clean, s.tally(id, roleStep).clean)
 		}
+		decided++
 		if (outcome == isBad) == s.params.FindFix {
 			f.marks.Old = append(f.marks.Old, id)
 		} else {

@@ -14,6 +14,8 @@ import (
 // points that the search ends with. So steps may err often and be cheap (stepRisk); what counts is that the last good
 // point is booted again, afresh, until the probability that any step erred, times the probability that this point
 // passes once more, is below its share of 1 - Confidence. When it shows the symptom instead, the search goes on with it.
+// Each point that was decided is one that might have erred, also those that turned out bad: which of them are bad is what
+// nobody knows beforehand.
 type Plan struct {
 	Confidence float64 // of the whole bisect, 0 to 1
 	RateLow    float64 // lower bound of the symptom's rate at the bad end, see rateRisk
@@ -57,14 +59,8 @@ func (p Plan) StepRuns() int { return p.clean(stepRisk) }
 // Unseen is the probability, at most, that a bad point gives that many clean boots.
 func (p Plan) Unseen(clean int) float64 { return math.Pow(1-p.RateLow, float64(clean)) }
 
-// Missed is the probability, at most, that any of these points, each good by so many clean boots, is bad.
-func (p Plan) Missed(clean []int) float64 {
-	var sum float64
-	for _, n := range clean {
-		sum += p.Unseen(n)
-	}
-	return min(1, sum)
-}
+// Missed is the probability, at most, that any of so many points that were decided is bad and passed as good.
+func (p Plan) Missed(points int) float64 { return min(1, float64(points)*p.Unseen(p.StepRuns())) }
 
 // ConfirmRuns is how many more clean boots of the last good point confirm the culprit, where missed is the probability
 // that a step erred.

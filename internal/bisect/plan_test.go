@@ -11,15 +11,15 @@ func TestPlan(t *testing.T) {
 		confidence   float64
 		bad, counted int
 		step         int
-		confirm      int // after three good points
+		confirm      int // after ten points
 	}{
-		{0.99, 8, 8, 4, 6},
-		{0.9, 8, 8, 3, 1},
-		{0.99, 8, 20, 17, 26},
-		{0.999, 8, 8, 6, 13},
+		{0.99, 8, 8, 4, 8},
+		{0.9, 8, 8, 3, 2},
+		{0.99, 8, 20, 17, 35},
+		{0.999, 8, 8, 6, 16},
 	} {
 		p := newPlan(c.confidence, c.bad, c.counted)
-		missed := p.Missed([]int{p.StepRuns(), p.StepRuns(), p.StepRuns()})
+		missed := p.Missed(10)
 		if p.StepRuns() != c.step || p.ConfirmRuns(missed) != c.confirm {
 			t.Errorf("%v: %d of %d BAD (rate %.3f): steps of %d, confirmed by %d, want %d and %d",
 				c.confidence, c.bad, c.counted, p.RateLow, p.StepRuns(), p.ConfirmRuns(missed), c.step, c.confirm)
@@ -37,11 +37,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 				t.Errorf("%v, %d: steps of %d leave %v unseen", confidence, counted, p.StepRuns(), p.Unseen(p.StepRuns()))
 			}
 			for steps := 1; steps < 20; steps++ {
-				clean := make([]int, steps)
-				for i := range clean {
-					clean[i] = p.StepRuns()
-				}
-				missed := p.Missed(clean)
+				missed := p.Missed(steps)
 				n := p.ConfirmRuns(missed)
 				if wrong := p.Wrong(missed, n); wrong > 1-confidence+1e-12 {
 					t.Errorf("%v, %d, %d steps: wrong with %v", confidence, counted, steps, wrong)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bondrepro/internal/stats"
+	"bondrepro/reproducer/result"
 )
 
 // simulationSeed is BONDREPRO_SEED, or the time: the seed is printed, so that a failure can be had again.
@@ -73,5 +74,36 @@ func TestClaimedErrorRateHolds(t *testing.T) {
 				t.Errorf("%d bisects gave no answer", unclear)
 			}
 		})
+	}
+}
+
+// The same where it is hardest: the rate is no higher than its lower bound, and the culprit is the first point of many, so that every
+// step is one that may err. The share that is left to the steps holds.
+func TestClaimedErrorRateHoldsAtTheBound(t *testing.T) {
+	const points, bisects, confidence = 512, 1000, 0.9
+	random := seeded(simulationSeed(t))
+	rate := newPlan(confidence, endSymptoms, endSymptoms).RateLow
+	wrong := 0
+	for range bisects {
+		l := &line{n: points, culprit: 1}
+		b := &boots{line: l, rate: rate, rand: random, ran: map[string]int{}}
+		b.trial = func(id string) *result.Trial {
+			if id == strconv.Itoa(points-1) && b.ran[id] <= endSymptoms {
+				return &result.Trial{Verdict: result.Bad, Cause: result.CauseKernel, Diagnosis: symptom}
+			}
+			return nil
+		}
+		r, err := start(l, b, confidence).run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Culprit != "1" {
+			wrong++
+		}
+	}
+	limit := (1 - rateShare) * (1 - confidence)
+	t.Logf("%d of %d wrong, at most %g of them are claimed", wrong, bisects, limit)
+	if stats.AtMost(wrong-1, bisects, limit) > 1-unlucky {
+		t.Errorf("%d of %d wrong are more than a rate of %g allows", wrong, bisects, limit)
 	}
 }
