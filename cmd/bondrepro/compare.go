@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"bondrepro/internal/compare"
 	"bondrepro/internal/exitcode"
@@ -18,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// placeFlags say what to measure and where, without ports of this machine.
+// placeFlags say what to measure and where.
 type placeFlags struct {
 	options reproducer.Options
 	sets    []string
@@ -27,7 +28,8 @@ type placeFlags struct {
 
 func (p *placeFlags) add(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&p.options.Testbed, "testbed", "auto", "where to measure: vm (a guest), netns (the running kernel), auto (netns where the running kernel can and nobody names another, else vm)")
+	f.StringVar(&p.options.Testbed, "testbed", "auto", "where to measure: vm (a guest), netns (the running kernel), host (real ports, for scenarios over a bond), auto (netns where the running kernel can and nobody names another, else vm)")
+	addPorts(c, &p.options.Host)
 	f.StringVar(&p.options.Kernel, "kernel", "", "kernel to boot in a guest, as of 'run'")
 	f.StringVar(&p.options.ModulesDir, "modules", "", "folder with the modules of a bzImage")
 	f.StringArrayVar(&p.modules, "module", nil, "NAME=FILE.ko: put this module in place of the kernel's own (repeatable)")
@@ -42,9 +44,7 @@ func (p *placeFlags) read(c *cobra.Command, scenario string) (o reproducer.Optio
 	}
 	o = p.options
 	o.Set, o.Version = p.sets, version
-	if o.Testbed == "host" {
-		return o, fmt.Errorf("%s: --testbed host is for 'run'; use auto, netns or vm", c.Name())
-	}
+	o.Host.Command = strings.Join(os.Args, " ")
 	if o.Modules, err = moduleFiles(p.modules); err != nil {
 		return o, err
 	}
@@ -183,7 +183,7 @@ func storedResults(names []string) (files []compare.File, err error) {
 }
 
 // measuringFlags are those that say nothing about what is stored.
-var measuringFlags = []string{"a", "b", "c", "d", "arm", "runs", "boots", "warmup", "order", "seed", "calibrate", "testbed", "kernel", "modules", "module", "qemu", "set"}
+var measuringFlags = []string{"a", "b", "c", "d", "arm", "runs", "boots", "warmup", "order", "seed", "calibrate", "testbed", "slaves", "bond", "yes", "take-addresses", "allow-virtual", "kernel", "modules", "module", "qemu", "set"}
 
 func compareFiles(c *cobra.Command, files []compare.File, f compareFlags, verdict *int) error {
 	for _, name := range measuringFlags {

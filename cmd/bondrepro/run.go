@@ -78,12 +78,8 @@ them for out of every port: give the ports a switch or a VLAN of their own, or c
 	}
 	f := c.Flags()
 	f.StringVar(&o.Testbed, "testbed", "auto", "where to measure: vm (a guest), netns (the running kernel), host (real ports), auto (netns where the running kernel can, else vm)")
-	f.StringSliceVar(&o.Host.Slaves, "slaves", nil, "real ports to build the bond of, as eth1,eth2 (--testbed host)")
-	f.StringVar(&o.Host.Bond, "bond", "", "a bond that is there, measured as it is instead (--testbed host)")
-	f.BoolVar(&o.Host.Yes, "yes", false, "load the ports of --bond, though they are in use")
+	addPorts(c, &o.Host)
 	f.BoolVar(&o.Host.Control, "control", false, "measure the positive control on --bond, too")
-	f.BoolVar(&o.Host.TakeAddresses, "take-addresses", false, "addresses of the ports may be taken off; they are put back")
-	f.BoolVar(&o.Host.AllowVirtual, "allow-virtual", false, "take virtual interfaces for ports, too")
 	f.StringVar(&o.Kernel, "kernel", "", "kernel to boot in a guest: a .deb, a bzImage, a built kernel tree, deb:PACKAGE (fetched by apt-get), or host; a guest that no kernel is named for boots "+reproducer.DefaultKernel)
 	f.StringVar(&o.ModulesDir, "modules", "", "folder with the modules of a bzImage")
 	f.StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the kernel's own (repeatable)")
@@ -95,6 +91,16 @@ them for out of every port: give the ports a switch or a VLAN of their own, or c
 	f.StringVarP(&output, "output", "o", "", "write the result, with every recording, to this file")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON instead of text")
 	return c
+}
+
+// addPorts adds the flags that name real ports and say what may be done with them.
+func addPorts(c *cobra.Command, h *reproducer.HostOptions) {
+	f := c.Flags()
+	f.StringSliceVar(&h.Slaves, "slaves", nil, "real ports to build the bond of, as eth1,eth2 (--testbed host)")
+	f.StringVar(&h.Bond, "bond", "", "a bond that is there, measured as it is instead (--testbed host)")
+	f.BoolVar(&h.Yes, "yes", false, "load the ports of --bond, though they are in use")
+	f.BoolVar(&h.TakeAddresses, "take-addresses", false, "addresses of the ports may be taken off; they are put back")
+	f.BoolVar(&h.AllowVirtual, "allow-virtual", false, "take virtual interfaces for ports, too")
 }
 
 func run(c *cobra.Command, o reproducer.Options, output string, asJSON bool, verdict *int) error {
@@ -120,7 +126,7 @@ func run(c *cobra.Command, o reproducer.Options, output string, asJSON bool, ver
 
 // runComparison compares the arms of a scenario that has some, as `compare` does without flags.
 func runComparison(c *cobra.Command, o reproducer.Options, d documentFlags, verdict *int) error {
-	for _, name := range []string{"slaves", "bond", "yes", "control", "take-addresses", "allow-virtual", "pcap", "receiver", "no-control"} {
+	for _, name := range []string{"control", "pcap", "receiver", "no-control"} {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--%s: the scenario %s compares arms, which have no such thing", name, o.Scenario.Name)
 		}
