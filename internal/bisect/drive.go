@@ -61,8 +61,8 @@ func settle(p *Params, space Space, ends Ends, err error) (Space, error) {
 	return space, nil
 }
 
-// Begin runs a bisect whose journal is in folder, which must not hold one. After a *UsageError nothing of it is left;
-// after any other error Resume goes on.
+// Begin runs a bisect whose journal is in folder, which must be new or empty. After a *UsageError before the ends are settled
+// nothing of it is left; after any other error Resume goes on.
 func Begin(ctx context.Context, folder string, p Params, env Env) (r result.BisectReport, err error) {
 	if err := p.check(); err != nil {
 		return r, err
@@ -72,10 +72,11 @@ func Begin(ctx context.Context, folder string, p Params, env Env) (r result.Bise
 	if err != nil {
 		return r, err
 	}
+	var e *engine
 	defer func() {
 		var wrong *UsageError
 		err = errors.Join(err, j.Close())
-		if errors.As(err, &wrong) {
+		if errors.As(err, &wrong) && (e == nil || !e.searching) {
 			err = errors.Join(err, forget(folder, before == nil))
 		}
 	}()
@@ -84,7 +85,7 @@ func Begin(ctx context.Context, folder string, p Params, env Env) (r result.Bise
 		return r, err
 	}
 	env.Log(fmt.Sprintf("journal and results: %s (after an interruption: bondrepro bisect resume --dir %s)", folder, folder))
-	e := newEngine(space, j, p, folder, env)
+	e = newEngine(space, j, p, folder, env)
 	if err := e.add(event{Kind: evBegin, Params: &p}); err != nil {
 		return r, errors.Join(err, closeSpace(ctx, space))
 	}
@@ -123,7 +124,7 @@ func newEngine(space Space, j *journal, p Params, folder string, env Env) *engin
 func finish(ctx context.Context, e *engine, folder string) (r result.BisectReport, err error) {
 	defer func() {
 		var wrong *UsageError
-		if err == nil || errors.As(err, &wrong) {
+		if err == nil || errors.As(err, &wrong) && !e.searching {
 			err = errors.Join(err, closeSpace(ctx, e.space))
 		}
 	}()
@@ -183,15 +184,14 @@ func ReadReport(folder string) (r result.BisectReport, err error) {
 	return r, nil
 }
 
-// forget removes all of a bisect; the folder itself stays where it was there before.
+// forget removes all of a bisect; the folder itself stays where it was there before, and empty.
 func forget(folder string, was bool) error {
 	if !was {
 		return os.RemoveAll(folder)
 	}
-	for _, name := range []string{journalName, resultsName, logsName} {
-		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
-			return err
-		}
+	entries, err := os.ReadDir(folder)
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, entry.Name())))
 	}
-	return nil
+	return err
 }

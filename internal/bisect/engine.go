@@ -19,6 +19,9 @@ type engine struct {
 	log    func(event)
 	now    func() time.Time
 	booted int // by this process
+	// searching: the ends are settled. What goes wrong from then on is no mistake in what was asked for, and must not cost the
+	// boots that were made.
+	searching bool
 
 	current struct { // what was made last and may be booted
 		id, role, print string
@@ -75,7 +78,7 @@ func (e *engine) do(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
-	if trial.Predicted || trial.Cause == result.CauseConfiguration && t.role == roleBadEnd {
+	if trial.Predicted && isEnd(t.role) || trial.Cause == result.CauseConfiguration && t.role == roleBadEnd {
 		return &UsageError{Err: fmt.Errorf("good kernels are predicted to fail this scenario, so it can't tell good from bad: %s Lower traffic.senders or traffic.socket.sndbuf, or raise topology.slaves.txqueuelen, until 'bondrepro run' on a good kernel is GOOD", trial.Reason)}
 	}
 	trial.Fingerprint = e.current.print

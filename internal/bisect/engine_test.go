@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"bondrepro/reproducer/result"
 
@@ -298,3 +300,119 @@ func TestABusyMachineIsAskedAgain(t *testing.T) {
 		t.Errorf("culprit %q after %d boots", r.Culprit, r.Boots)
 	}
 }
+
+// So does a good end: nothing is wrong with what was asked for.
+func TestAGoodEndThatCanNotBeToldIsAskedAgain(t *testing.T) {
+	l := &line{n: 8, culprit: 5}
+	busy := certain(l)
+	busy.trial = func(id string) *result.Trial {
+		if id == "0" {
+			return &result.Trial{Verdict: result.Inconclusive, Reason: "busy"}
+		}
+		return nil
+	}
+	e := start(l, busy, 0.99)
+	var unclear *UnclearError
+	if _, err := e.run(context.Background()); !errors.As(err, &unclear) || !strings.Contains(err.Error(), "the good end point 0 can't be told: busy") {
+		t.Fatalf("%v, want no answer", err)
+	}
+	resumed := start(l, certain(l), 0.99)
+	resumed.state = e.state
+	if r := mustRun(t, resumed); r.Culprit != "5" {
+		t.Errorf("culprit %q", r.Culprit)
+	}
+}
+
+// A bad end that is BAD for one reason once and for another ever after is not booted for ever.
+func TestABadEndWithTwoSymptoms(t *testing.T) {
+	l := &line{n: 8, culprit: 5}
+	b := certain(l)
+	b.ran = map[string]int{}
+	b.trial = func(string) *result.Trial {
+		if b.ran["7"] > 1 {
+			return &result.Trial{Verdict: result.Bad, Cause: result.CauseKernel, Diagnosis: result.StuckQueue}
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var unclear *UnclearError
+	if _, err := start(l, b, 0.99).run(ctx); !errors.As(err, &unclear) || !strings.Contains(err.Error(), "more than one symptom") {
+		t.Errorf("%v, want no answer", err)
+	}
+	if b.ran["7"] != 1+endPatience {
+		t.Errorf("%d boots", b.ran["7"])
+	}
+}
+
+// One point of the middle that is predicted to fail is skipped: the scenario is right for the others.
+func TestAPredictedPointIsSkipped(t *testing.T) {
+	l := &line{n: 8, culprit: 5}
+	b := certain(l)
+	b.trial = func(id string) *result.Trial {
+		if id == "3" {
+			return &result.Trial{Verdict: result.Bad, Predicted: true, Cause: result.CauseConfiguration, Diagnosis: result.SndbufExceedsQueue, Reason: "Too many."}
+		}
+		return nil
+	}
+	r := mustRun(t, start(l, b, 0.99))
+	i := slices.IndexFunc(r.Steps, func(s result.BisectStep) bool { return s.ID == "3" })
+	if r.Culprit != "5" || i < 0 || r.Steps[i].Outcome != isSkipped {
+		t.Errorf("culprit %q after %+v", r.Culprit, r.Steps)
+	}
+}
+
+// A mistake that shows up when steps were taken is told, and what was measured stays.
+func TestALateMistakeLosesNothing(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		at   string
+		kept bool
+	}{{"bad end", "7", false}, {"step", "3", true}} {
+		l := &line{n: 8, culprit: 5}
+		folder := filepath.Join(t.TempDir(), "bisect")
+		j, err := createJournal(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := start(l, certain(l), 0.99)
+		e.space, e.record = lateMistake{l, c.at}, j.add
+		_, err = finish(t.Context(), e, folder)
+		wantUsage(t, err, "there is no QEMU")
+		if kept := e.searching; kept != c.kept || (l.closed == 0) != c.kept {
+			t.Errorf("%s: kept %v, closed %d times", c.name, kept, l.closed)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lateMistake is a line of which one point can't be had by the user's mistake.
+type lateMistake struct {
+	*line
+	at string
+}
+
+func (l lateMistake) Make(ctx context.Context, id string) (Image, error) {
+	if id == l.at {
+		return Image{}, &UsageError{Err: errors.New("there is no QEMU")}
+	}
+	return l.line.Make(ctx, id)
+}
+
+// A culprit that is a root has no good side.
+func TestARootIsNotConfirmed(t *testing.T) {
+	l := &line{n: 8, culprit: 5}
+	e := start(l, certain(l), 0.99)
+	e.space = roots{l}
+	r := mustRun(t, e)
+	if plan := newPlan(0.99, endSymptoms, endSymptoms); r.Culprit != "5" || r.Wrong != plan.Wrong(plan.Missed(4), 0) || len(r.Warnings) != 1 {
+		t.Errorf("culprit %q, wrong with %v, warnings %v", r.Culprit, r.Wrong, r.Warnings)
+	}
+}
+
+// roots is a line of points that have nothing before them.
+type roots struct{ *line }
+
+func (roots) Before(context.Context, string) ([]string, error) { return nil, nil }

@@ -17,6 +17,9 @@ const (
 	evEnd    = "end"    // the report is written
 )
 
+// kinds are all of them: a journal with another is of a version that knows more.
+var kinds = []string{evBegin, evMade, evBroken, evTrial, evEnd}
+
 // event is one line of the journal. What was done is known from the events alone.
 type event struct {
 	At     time.Time `json:"at"`

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,11 +26,15 @@ type journal struct {
 	events []event
 }
 
-// createJournal makes the folder and the journal in it. A folder with a journal is refused.
+// createJournal makes the folder and the journal in it. A folder with anything in it is refused: a bisect removes what it made there,
+// by name.
 func createJournal(folder string) (*journal, error) {
 	name := filepath.Join(folder, journalName)
 	if _, err := os.Stat(name); err == nil {
 		return nil, &UsageError{Err: fmt.Errorf("%s holds a bisect already: 'bondrepro bisect resume --dir %s' goes on with it, 'rm -r %s' forgets it", folder, folder, folder)}
+	}
+	if there, err := os.ReadDir(folder); err == nil && len(there) > 0 {
+		return nil, &UsageError{Err: fmt.Errorf("%s holds %s, which is of no bisect: name a folder with --dir that is new or empty", folder, there[0].Name())}
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("make the bisect's folder: %w", err)
@@ -103,6 +108,9 @@ func parseJournal(name string, data []byte) (events []event, whole int, err erro
 		var e event
 		if err := json.Unmarshal(data[whole:whole+end], &e); err != nil {
 			return nil, 0, fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+		if !slices.Contains(kinds, e.Kind) {
+			return nil, 0, &UsageError{Err: fmt.Errorf("%s:%d: there is no event %q in this version of bondrepro: go on with the one that began the bisect", name, number, e.Kind)}
 		}
 		events = append(events, e)
 		whole += end + 1

@@ -93,6 +93,15 @@ func TestNoJournal(t *testing.T) {
 	}
 }
 
+func TestJournalOfAnotherVersion(t *testing.T) {
+	folder, j := newJournal(t)
+	if err := errors.Join(j.add(event{Kind: "vote"}), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openJournal(folder)
+	wantUsage(t, err, `journal.jsonl:4: there is no event "vote" in this version`)
+}
+
 func TestStatusAndLog(t *testing.T) {
 	folder, j := newJournal(t)
 	defer j.Close()
@@ -114,7 +123,12 @@ func TestStatusAndLog(t *testing.T) {
 // A bisect that can't be begun leaves nothing behind; a folder that was there stays, without what was put in it.
 func TestWhatCanNotBeBegunLeavesNothing(t *testing.T) {
 	parent := t.TempDir()
-	openers["none"] = func(context.Context, *Params, string, Env) (Space, error) {
+	openers["none"] = func(_ context.Context, _ *Params, folder string, _ Env) (Space, error) {
+		for _, name := range []string{logsName, outName} {
+			if err := os.MkdirAll(filepath.Join(folder, name), 0o755); err != nil {
+				return nil, err
+			}
+		}
 		return nil, &UsageError{Err: errors.New("no such revision")}
 	}
 	defer delete(openers, "none")
@@ -126,6 +140,16 @@ func TestWhatCanNotBeBegunLeavesNothing(t *testing.T) {
 			t.Errorf("%s: left behind: %v, %v", folder, left, err)
 		}
 	}
-	_, err := Begin(t.Context(), filepath.Join(parent, "new"), Params{Kind: "none", Confidence: 1}, Env{})
+	for _, name := range []string{"results", "images", "logs"} { // the user's own
+		if err := os.MkdirAll(filepath.Join(parent, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Begin(t.Context(), parent, Params{Kind: "none", Confidence: 0.99}, Env{})
+	wantUsage(t, err, "holds images, which is of no bisect")
+	if left, err := os.ReadDir(parent); err != nil || len(left) != 3 {
+		t.Errorf("the user's folder holds %v, %v", left, err)
+	}
+	_, err = Begin(t.Context(), filepath.Join(parent, "new"), Params{Kind: "none", Confidence: 1}, Env{})
 	wantUsage(t, err, "--confidence 1: it must lie between 0 and 1")
 }

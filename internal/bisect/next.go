@@ -36,6 +36,7 @@ func (e *engine) next(ctx context.Context) (*task, findings, error) {
 	if t, err = e.goodEnd(f.plan); t != nil || err != nil {
 		return t, f, err
 	}
+	e.searching = true
 	if t, err = e.search(ctx, &f); t != nil || err != nil || len(f.candidates) > 1 {
 		return t, f, err
 	}
@@ -61,6 +62,8 @@ func (e *engine) badEnd() (*task, error) {
 		return nil, &UsageError{Err: fmt.Errorf("the bad end %s can't be measured: %s", s.point(id).name, t.reason)}
 	case t.lost >= mostLost && e.booted >= mostLost: // a machine that was too busy may not be any more when the bisect is resumed
 		return nil, &UnclearError{Reason: fmt.Sprintf("the bad end %s can't be told: %s", s.point(id).name, t.reason)}
+	case t.others >= endPatience:
+		return nil, &UnclearError{Reason: fmt.Sprintf("the bad end %s has more than one symptom: in %s %s", s.point(id).name, result.Plural(t.others, "boot"), t.other)}
 	}
 	return &task{id: id, role: roleBadEnd}, nil
 }
@@ -69,6 +72,12 @@ func (e *engine) goodEnd(p Plan) (*task, error) {
 	s := e.state
 	id := s.params.Good
 	outcome, why := s.outcome(id, roleGoodEnd, p.StepRuns())
+	if t := s.tally(id, roleGoodEnd); outcome == isSkipped && t.lost >= mostLost && t.failed < mostFailed && why == t.reason {
+		if e.booted >= mostLost {
+			return nil, &UnclearError{Reason: fmt.Sprintf("the good end %s can't be told: %s", s.point(id).name, why)}
+		}
+		outcome = undecided // the machine may be less busy now
+	}
 	switch outcome {
 	case undecided:
 		return &task{id: id, role: roleGoodEnd}, nil

@@ -42,6 +42,10 @@ func (e *engine) report(ctx context.Context, f findings) (result.BisectReport, e
 func (e *engine) tellConfirmed(r *result.BisectReport, f findings) {
 	s := e.state
 	confirmed := f.plan.ConfirmRuns(f.missed)
+	if len(f.good) == 0 { // a root among several
+		confirmed = 0
+		r.Warnings = append(r.Warnings, result.Warning{Code: "good-side-unconfirmed", Text: "There is nothing right before it that could be booted to confirm that it is good."})
+	}
 	for _, id := range f.good {
 		outcome, why := s.outcome(id, roleConfirm, confirmed)
 		switch outcome {

@@ -78,11 +78,14 @@ func (s *state) visited(id, role string) bool {
 	return slices.ContainsFunc(s.visits, func(v visit) bool { return v.id == id && v.role == role })
 }
 
+func isEnd(role string) bool { return role == roleBadEnd || role == roleGoodEnd }
+
 // tally is what the boots of a point amount to, those of other points with the same image and modules among them.
 type tally struct {
 	bad, clean   int
 	reused       int    // of both, boots of other points
 	other        string // a BAD boot for another reason than the bad end's
+	others       int    // how many of those there are
 	failed, lost int    // the last boots on end that did not come up, or could not be told
 	reason       string // of the last of those
 }
@@ -118,6 +121,7 @@ func (t *tally) count(b result.Trial, diagnosis string, apart bool) bool {
 		}
 		return false
 	case b.Verdict == result.Bad && (b.Diagnosis != diagnosis || b.Cause == result.CauseConfiguration):
+		t.others++
 		t.other = fmt.Sprintf("it is BAD for another reason (%s) than the bad end (%s): %s", b.Diagnosis, diagnosis, b.Reason)
 		return false
 	case b.Verdict == result.Bad:
