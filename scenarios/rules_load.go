@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// maxCPUs is what a CPU's number is below: the most that sched_setaffinity(2) is asked for here (unix.CPUSet).
+const maxCPUs = 1024
+
 // loadRules are about the workloads that go over no bond.
 var loadRules = []rule{
 	func(s *Scenario) *problem {
@@ -55,10 +58,13 @@ var loadRules = []rule{
 		return nil
 	},
 	func(s *Scenario) *problem {
-		for path, cpus := range map[string][]int{"load.client_cpus": s.Load.ClientCPUs, "load.server_cpus": s.Load.ServerCPUs} {
-			for _, cpu := range cpus {
-				if cpu < 0 || cpu >= 4096 {
-					return bad(path, "%d is no number of a CPU", cpu)
+		for _, side := range []struct {
+			path string
+			cpus []int
+		}{{"load.client_cpus", s.Load.ClientCPUs}, {"load.server_cpus", s.Load.ServerCPUs}} {
+			for _, cpu := range side.cpus {
+				if cpu < 0 || cpu >= maxCPUs {
+					return bad(side.path, "%d is no number of a CPU", cpu)
 				}
 			}
 		}

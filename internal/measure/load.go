@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,12 +68,7 @@ func loadSpec(sc scenarios.Scenario) (workload.Spec, error) {
 	if err := spec.Check(); err != nil && sc.Workload != scenarios.WorkloadExternal {
 		return spec, refuse("load.%v", err)
 	}
-	for field, cpus := range map[string][]int{"client_cpus": l.ClientCPUs, "server_cpus": l.ServerCPUs} {
-		if err := checkCPUs(field, cpus); err != nil {
-			return spec, err
-		}
-	}
-	return spec, nil
+	return spec, cmp.Or(checkCPUs("client_cpus", l.ClientCPUs), checkCPUs("server_cpus", l.ServerCPUs))
 }
 
 // checkCPUs refuses CPUs that no thread can run on here.

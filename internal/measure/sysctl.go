@@ -87,18 +87,19 @@ func refuse(format string, args ...any) *Fault {
 	return &Fault{Class: Refused, Text: fmt.Sprintf(format, args...)}
 }
 
-// unknownSysctl is about one of the names that are nowhere.
+// unknownSysctl is about the first of the names that are nowhere; nil when there is none.
 func unknownSysctl(missing map[string]string, machine bool) error {
-	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		if !machine && !strings.HasPrefix(sysctlPath(name), netSysctl) {
-			return refuse("sysctl.%s: it is the whole machine's, and only a network namespace's (net.…) are set on the running kernel; use --testbed vm", name)
-		}
-		if !machine {
-			return refuse("sysctl.%s: a network namespace of this kernel has no such sysctl; one that only the whole machine has can be set with --testbed vm", name)
-		}
-		return refuse("sysctl.%s: this kernel has no such sysctl", name)
+	if len(missing) == 0 {
+		return nil
 	}
-	return nil
+	name := slices.Sorted(maps.Keys(missing))[0]
+	switch {
+	case machine:
+		return refuse("sysctl.%s: this kernel has no such sysctl", name)
+	case !strings.HasPrefix(sysctlPath(name), netSysctl):
+		return refuse("sysctl.%s: it is the whole machine's, and only a network namespace's (net.…) are set on the running kernel; use --testbed vm", name)
+	}
+	return refuse("sysctl.%s: a network namespace of this kernel has no such sysctl; one that only the whole machine has can be set with --testbed vm", name)
 }
 
 // mine are those of values that may be set here: on a machine that is not ours those of a network namespace.
