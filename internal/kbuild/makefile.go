@@ -22,7 +22,7 @@ var conditional = regexp.MustCompile(`(?m)^\s*obj-\$[({](CONFIG_\w+)[)}]\s*[:+]?
 func moduleOptions(dir, module string) ([]string, error) {
 	text, err := readMakefile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no module's folder: there is no Makefile and no Kbuild in it", dir)
+		return nil, &BuildError{Reason: "there is no Makefile and no Kbuild in the module's folder"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the module's Makefile: %w", err)

@@ -33,7 +33,7 @@ func TestConditions(t *testing.T) {
 
 func TestKbuildGoesBeforeMakefile(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := moduleOptions(dir, "a"); err == nil || !strings.Contains(err.Error(), "is no module's folder") {
+	if _, err := moduleOptions(dir, "a"); err == nil || !strings.Contains(err.Error(), "no Makefile and no Kbuild") {
 		t.Errorf("got %v", err)
 	}
 	write(t, dir, map[string]string{"Makefile": "obj-$(CONFIG_M) += a.o\n", "Kbuild": "obj-$(CONFIG_K) += a.o\n"})

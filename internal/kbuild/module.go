@@ -75,7 +75,7 @@ func (m Module) Build(ctx context.Context) (file string, err error) {
 	case err != nil:
 		return "", err
 	case len(made) == 0:
-		return "", fmt.Errorf("make ended well in %s and built no %s.ko: name a module that its Makefile builds", m.Source, m.Name)
+		return "", &BuildError{Reason: fmt.Sprintf("make ended well and built no %s.ko: its Makefile builds no such module", m.Name)}
 	}
 	return made[0], nil
 }

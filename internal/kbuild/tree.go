@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"bondrepro/internal/osrun"
 )
@@ -163,15 +165,29 @@ func hasModules(config string) (bool, error) {
 func (t Tree) command(ctx context.Context, b *build) (string, error) {
 	b.progress(fmt.Sprintf("building %s: %s", t.Source, t.Command))
 	env := append(environment(), "O="+t.Out)
+	before := modified(filepath.Join(t.Out, imagePath))
 	if err := b.run(ctx, osrun.Cmd{Path: "sh", Args: []string{"-c", t.Command}, Dir: t.Source, Env: env}); err != nil {
 		return "", err
 	}
-	for _, dir := range []string{t.Out, t.Source} {
+	places := []string{t.Out, t.Source}
+	if modified(filepath.Join(t.Out, imagePath)).Equal(before) { // it may be of an earlier build by our make
+		slices.Reverse(places)
+	}
+	for _, dir := range places {
 		if exists(filepath.Join(dir, imagePath)) {
 			return dir, nil
 		}
 	}
 	return "", fmt.Errorf("the build command ended well, and there is no %s in %s or in its $O: %s", imagePath, t.Source, t.Command)
+}
+
+// modified is when a file was written; the zero time where there is none.
+func modified(path string) time.Time {
+	st, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return st.ModTime()
 }
 
 func exists(path string) bool {

@@ -206,6 +206,17 @@ func TestTreeByACommand(t *testing.T) {
 			}
 		})
 	}
+	t.Run("in its source, after our make", func(t *testing.T) {
+		fake(t, buildsImage)
+		tree := Tree{Source: source(t), Out: filepath.Join(t.TempDir(), "out")}
+		if _, err := tree.Build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tree.Command = "mkdir -p arch/x86/boot && echo newer >arch/x86/boot/bzImage"
+		if spec, err := tree.Build(t.Context()); err != nil || spec != tree.Source {
+			t.Errorf("got %q, %v; want %q", spec, err, tree.Source)
+		}
+	})
 	tree := Tree{Source: source(t), Out: t.TempDir(), Command: "echo 'net/core/dev.c:5:1: error: what'; exit 2"}
 	_, err := tree.Build(t.Context())
 	check(t, err, true, "net/core/dev.c:5:1: error: what")
