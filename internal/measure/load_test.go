@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -186,4 +187,34 @@ func TestSampleOfATool(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// Features of a device that outlives the sample are put back.
+func TestOffloadIsPutBack(t *testing.T) {
+	needRoot(t)
+	e := &ends{}
+	s, err := e.space()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() (on map[string]bool) {
+		if err := s.do(func() (err error) { on, err = bondctl.Offload("lo", []string{"tso", "gro"}); return err }); err != nil {
+			t.Fatal(err)
+		}
+		return on
+	}
+	before := read()
+	if err := s.do(func() error { return e.setOffload(s, "lo", map[string]bool{"tso": false, "gro": false}) }); err != nil {
+		t.Fatal(err)
+	}
+	if now := read(); now["tx-tcp-segmentation"] || now["rx-gro"] || maps.Equal(now, before) {
+		t.Errorf("not set: %v", now)
+	}
+	put := e.closers[len(e.closers)-1] // the first one closes the namespace
+	if err := put(); err != nil || !maps.Equal(read(), before) {
+		t.Errorf("%v, and was %v (%v)", read(), before, err)
+	}
+	if err := e.closers[0](); err != nil {
+		t.Error(err)
+	}
 }
