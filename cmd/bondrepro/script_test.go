@@ -6,10 +6,15 @@ import (
 	"strconv"
 	"testing"
 
+	"bondrepro/internal/netns"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
+	if netns.Child() { // of a command under test, which starts itself
+		netns.Main()
+	}
 	testscript.Main(m, map[string]func(){"bondrepro": main})
 }
 
