@@ -122,9 +122,9 @@ func (p *packages) Make(ctx context.Context, id string) (Image, error) {
 	}
 	if err := p.downloads.get(ctx, id, p.options.Progress); err != nil {
 		if errors.Is(err, kernel.ErrNotOffered) {
-			err = &BrokenError{Reason: err.Error()}
+			return Image{}, &BrokenError{Reason: err.Error()}
 		}
-		return Image{}, err
+		return Image{}, usageOfKernel(err)
 	}
 	p.announceFirst(i)
 	release, err := p.release(ctx, p.list[i])

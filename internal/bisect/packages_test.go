@@ -204,10 +204,12 @@ func TestPackagesThatCanNotBeFetched(t *testing.T) {
 		name   string
 		err    error
 		broken bool
+		usage  bool
 	}{
-		{"gone", gone, true},
-		{"no network", errors.New("fetch package x: Temporary failure resolving"), false},
-		{"fine the second time", nil, false},
+		{"gone", gone, true, false},
+		{"no room", &kernel.UsageError{Message: "fetch package x: it needs 130 MiB"}, false, true},
+		{"no network", errors.New("fetch package x: Temporary failure resolving"), false, false},
+		{"fine the second time", nil, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -222,7 +224,8 @@ func TestPackagesThatCanNotBeFetched(t *testing.T) {
 				s.let(cloudID(3), tt.err)
 				err := <-made
 				var broken *BrokenError
-				if errors.As(err, &broken) != tt.broken || (err == nil) != (tt.err == nil) || err != nil && err.Error() != tt.err.Error() {
+				var usage *UsageError
+				if errors.As(err, &broken) != tt.broken || errors.As(err, &usage) != tt.usage || (err == nil) != (tt.err == nil) || err != nil && err.Error() != tt.err.Error() {
 					t.Errorf("got %v (%T)", err, err)
 				}
 				if err := p.Close(t.Context()); err != nil {

@@ -19,7 +19,7 @@ func (o *opener) hasRoom(c Candidate) error {
 		return fmt.Errorf("find the free space in %s: %w", dir, err)
 	}
 	if need := c.Size + c.Unpacked; free < need {
-		return fmt.Errorf("fetch package %s: it needs %d MiB in %s, and %d MiB are free; 'bondrepro kernels prune --limit 0' empties that folder, $XDG_CACHE_HOME names another",
+		return usagef("fetch package %s: it needs %d MiB in %s, and %d MiB are free; 'bondrepro kernels prune --limit 0' empties that folder, $XDG_CACHE_HOME names another",
 			c.ID(), (need+1<<20-1)>>20, dir, free>>20)
 	}
 	return nil
