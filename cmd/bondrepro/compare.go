@@ -37,7 +37,7 @@ func (p *placeFlags) add(c *cobra.Command) {
 	f.StringArrayVar(&p.sets, "set", nil, "PATH=VALUE: set a field of the scenario (repeatable)")
 }
 
-// read makes options of the flags and a scenario's name.
+// read makes options of the flags and a scenario's name. Whether the scenario's fields go with each other is for who measures it.
 func (p *placeFlags) read(c *cobra.Command, scenario string) (o reproducer.Options, err error) {
 	if err := notEmpty(c, "testbed", "kernel", "modules", "qemu"); err != nil {
 		return o, err
@@ -48,7 +48,7 @@ func (p *placeFlags) read(c *cobra.Command, scenario string) (o reproducer.Optio
 	if o.Modules, err = moduleFiles(p.modules); err != nil {
 		return o, err
 	}
-	o.Scenario, err = loadScenario(scenario, p.sets)
+	o.Scenario, err = setScenario(scenario, p.sets)
 	return o, err
 }
 

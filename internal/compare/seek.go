@@ -171,6 +171,9 @@ func (o SearchOptions) Prepare() (*Seeker, error) {
 	if err == nil {
 		sc, err = anyRate(sc, q.path)
 	}
+	if err == nil {
+		err = sc.Validate()
+	}
 	if err != nil {
 		return nil, err
 	}
