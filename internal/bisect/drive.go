@@ -61,8 +61,8 @@ func settle(p *Params, space Space, ends Ends, err error) (Space, error) {
 	return space, nil
 }
 
-// Begin runs a bisect whose journal is in folder, which must be new or empty. After a *UsageError before the ends are settled
-// nothing of it is left; after any other error Resume goes on.
+// Begin runs a bisect whose journal is in folder, which must be new or empty. After an error before its first event, and
+// after a *UsageError before the ends are settled, nothing of it is left; after any other error Resume goes on.
 func Begin(ctx context.Context, folder string, p Params, env Env) (r result.BisectReport, err error) {
 	if err := p.check(); err != nil {
 		return r, err
@@ -72,11 +72,11 @@ func Begin(ctx context.Context, folder string, p Params, env Env) (r result.Bise
 	if err != nil {
 		return r, err
 	}
-	var e *engine
+	var begun *engine
 	defer func() {
 		var wrong *UsageError
 		err = errors.Join(err, j.Close())
-		if errors.As(err, &wrong) && (e == nil || !e.searching) {
+		if err != nil && begun == nil || errors.As(err, &wrong) && !begun.searching {
 			err = errors.Join(err, forget(folder, before == nil))
 		}
 	}()
@@ -85,10 +85,11 @@ func Begin(ctx context.Context, folder string, p Params, env Env) (r result.Bise
 		return r, err
 	}
 	env.Log(fmt.Sprintf("journal and results: %s (after an interruption: bondrepro bisect resume --dir %s)", folder, folder))
-	e = newEngine(space, j, p, folder, env)
+	e := newEngine(space, j, p, folder, env)
 	if err := e.add(event{Kind: evBegin, Params: &p}); err != nil {
 		return r, errors.Join(err, closeSpace(ctx, space))
 	}
+	begun = e
 	return finish(ctx, e, folder)
 }
 

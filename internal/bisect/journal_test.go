@@ -140,6 +140,13 @@ func TestWhatCanNotBeBegunLeavesNothing(t *testing.T) {
 			t.Errorf("%s: left behind: %v, %v", folder, left, err)
 		}
 	}
+	openers["none"] = func(context.Context, *Params, string, Env) (Space, error) { return nil, context.Canceled }
+	if _, err := Begin(t.Context(), filepath.Join(parent, "new"), Params{Kind: "none", Confidence: 0.99}, Env{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("interrupted before it began: left behind: %v, %v", left, err)
+	}
 	for _, name := range []string{"results", "images", "logs"} { // the user's own
 		if err := os.MkdirAll(filepath.Join(parent, name), 0o755); err != nil {
 			t.Fatal(err)
