@@ -23,7 +23,6 @@ type point struct {
 	name   string
 	prints []string // fingerprints: more than one where a build does not come out the same twice
 	broken string   // why it can't be built; "" when it can
-	buildS float64
 }
 
 // visit is a point in a role, in the order in which they were begun.
