@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"bondrepro/internal/stats"
@@ -15,54 +14,6 @@ import (
 
 // DefaultSweepRuns are those of a point.
 const DefaultSweepRuns = 3
-
-// ParseOver reads parameters, each PATH=VALUE,VALUE,…. Commas within brackets do not part values. Errors are one sentence.
-func ParseOver(texts []string) (scenarios.Sweep, error) {
-	var sweep scenarios.Sweep
-	for _, text := range texts {
-		path, list, ok := strings.Cut(text, "=")
-		if path = strings.TrimSpace(path); !ok || path == "" {
-			return nil, fmt.Errorf("--over %s: it must be PATH=VALUE,VALUE,…, as in traffic.senders=1,4,16", text)
-		}
-		if slices.ContainsFunc(sweep, func(s scenarios.Swept) bool { return s.Path == path }) {
-			return nil, fmt.Errorf("--over %s: %s was given already", text, path)
-		}
-		swept := scenarios.Swept{Path: path}
-		for _, word := range splitList(list) {
-			_, value, err := assignment(path + "=" + word)
-			if err != nil {
-				return nil, fmt.Errorf("--over %s: a value is missing, or is not YAML", text)
-			}
-			swept.Values = append(swept.Values, value)
-		}
-		if len(swept.Values) < 2 {
-			return nil, fmt.Errorf("--over %s: it has one value; a sweep needs two or more, as in traffic.senders=1,4,16", text)
-		}
-		sweep = append(sweep, swept)
-	}
-	if len(sweep) > 2 {
-		return nil, fmt.Errorf("--over is given %d times: a sweep has one or two parameters", len(sweep))
-	}
-	return sweep, nil
-}
-
-// splitList parts a list at its commas.
-func splitList(list string) (words []string) {
-	depth, from := 0, 0
-	for i, c := range list {
-		switch c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		case ',':
-			if depth == 0 {
-				words, from = append(words, list[from:i]), i+1
-			}
-		}
-	}
-	return append(words, list[from:])
-}
 
 // SweepOptions say what to sweep.
 type SweepOptions struct {
@@ -113,24 +64,6 @@ func (o SweepOptions) Points() (SweepOptions, []Arm, error) {
 		o.Base.Scenario.Sweep = o.Over
 	}
 	return o, arms, nil
-}
-
-// times is each variant with each value.
-func times(variants scenarios.Variants, swept scenarios.Swept) (all scenarios.Variants) {
-	for _, v := range variants {
-		for _, value := range swept.Values {
-			set := map[string]any{swept.Path: value}
-			for k, x := range v.Set {
-				set[k] = x
-			}
-			name := swept.Path + "=" + plainText(value)
-			if v.Name != "" {
-				name = v.Name + ", " + name
-			}
-			all = append(all, scenarios.Variant{Name: name, Set: set})
-		}
-	}
-	return all
 }
 
 // anyRate lets runs count that do not fill the line, where the rate itself is varied.
@@ -184,17 +117,6 @@ func Sweep(ctx context.Context, bench Bench, o SweepOptions, points []Arm) (resu
 	return s, nil
 }
 
-// valuesAt are those of the i-th point.
-func valuesAt(over []result.SweptParameter, i int) []string {
-	at := make([]string, len(over))
-	for j := len(over) - 1; j >= 0; j-- {
-		n := len(over[j].Values)
-		at[j] = over[j].Values[i%n]
-		i /= n
-	}
-	return at
-}
-
 // point sums up one point.
 func point(a Arm, at []string, metrics []string, samples []result.Sample, sums map[string]result.Preflight) result.SweepPoint {
 	p := result.SweepPoint{Name: a.Name, Values: at, Figures: map[string]result.Summary{}}
@@ -218,59 +140,4 @@ func point(a Arm, at []string, metrics []string, samples []result.Sample, sums m
 		p.Preflight = &sum
 	}
 	return p
-}
-
-// preflights is a Bench that asks each place it opens for the sums of the points.
-type preflights struct {
-	Bench
-	points []Arm
-	sums   map[string]result.Preflight
-}
-
-func (b *preflights) Open(ctx context.Context, arm Arm) (Place, error) {
-	place, err := b.Bench.Open(ctx, arm)
-	if err != nil {
-		return place, err
-	}
-	for _, p := range b.points {
-		if !p.samePlace(arm) {
-			continue
-		}
-		if sum := place.Preflight(p.Scenarios[0]); sum.Sum > 0 {
-			b.sums[p.Name] = sum
-		}
-	}
-	return place, nil
-}
-
-const droppedMetric = "slaves.qdisc.dropped"
-
-// crossings find where drops begin along the first parameter, for each value of the second.
-func crossings(s result.Sweep) (all []result.Crossing) {
-	seconds := []string{""}
-	if len(s.Over) > 1 {
-		seconds = s.Over[1].Values
-	}
-	for _, second := range seconds {
-		c := result.Crossing{At: second}
-		known := false
-		first := func(where *string, p result.SweepPoint, there bool) {
-			if there && *where == "" {
-				*where = p.Values[0]
-			}
-		}
-		for _, p := range s.Points {
-			if p.Preflight == nil || second != "" && p.Values[1] != second {
-				continue
-			}
-			known = true
-			first(&c.Measured, p, p.Figures[droppedMetric].Max > 0)
-			first(&c.Predicted, p, p.Preflight.Exceeds)
-			first(&c.Tight, p, p.Preflight.Tight || p.Preflight.Exceeds)
-		}
-		if known {
-			all = append(all, c)
-		}
-	}
-	return all
 }
