@@ -9,20 +9,25 @@ import (
 	"bondrepro/reproducer/result"
 )
 
+// calibrationText is what comparing the first arm with itself showed: the noise of the machine.
 func calibrationText(b *strings.Builder, c result.Comparison) {
 	if len(c.Calibration) == 0 {
 		return
 	}
-	b.WriteString("\ncalibration: " + c.Arms[0].Name + " against itself\n")
+	b.WriteByte('\n')
+	wrap(b, "calibration: ", c.Arms[0].Name+" against itself. Seen are differences that are not there (5 % are stated); nothing below the bound is claimed, and another comparison of the arm with itself is above it with the chance that stands there.")
+	lines := [][]string{{"", "seen", "of", "rate, 95 %", "bound", "chance"}}
 	for _, m := range c.Calibration {
 		k := c.Cases[max(0, slices.IndexFunc(c.Cases, func(k result.ComparedCase) bool { return k.Name == m.Case }))]
 		s := shownScale(k, unitOf(c, m.Metric), m.Floor)
-		text := fmt.Sprintf("%d of %s saw a difference that is not there (95 %%: %.0f to %.0f %%; stated: 5 %%); nothing below %s is claimed; another comparison of the arm with itself is above that in %.0f %%",
-			m.Seen, result.Plural(m.Tested, "comparison"), 100*m.Rate.Low, 100*m.Rate.High, s.value(m.Floor), 100*m.FloorChance)
+		lines = append(lines, []string{"  " + inBrackets(m.Metric, m.Case), fmt.Sprint(m.Seen), fmt.Sprint(m.Tested),
+			fmt.Sprintf("%.0f to %.0f %%", 100*m.Rate.Low, 100*m.Rate.High), s.value(m.Floor), fmt.Sprintf("%.0f %%", 100*m.FloorChance)})
+	}
+	align(b, lines)
+	for _, m := range c.Calibration {
 		if m.TooMany {
-			text += ". THESE ARE MORE THAN CHANCE GIVES: no p of this metric means what it says here"
+			wrap(b, "  "+inBrackets(m.Metric, m.Case)+": ", "MORE THAN CHANCE GIVES: the runs are not independent here, and no p of this metric means what it says")
 		}
-		wrap(b, "  "+inBrackets(m.Metric, m.Case)+": ", text)
 	}
 }
 
