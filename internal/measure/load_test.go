@@ -218,3 +218,32 @@ func TestOffloadIsPutBack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Likewise those of a bond's slaves; a bond that was there is nobody's to change.
+func TestOffloadOfSlavesIsPutBack(t *testing.T) {
+	needRoot(t)
+	s, err := newSpace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	err = s.do(func() error {
+		p := &place{spec: bondctl.Spec{Slaves: []string{"lo"}, Offload: map[string]bool{"tso": false}}}
+		before, err := bondctl.Offload("lo", []string{"tso"})
+		if err := errors.Join(err, p.remember(), bondctl.SetOffload("lo", p.spec.Offload), p.putBack()); err != nil {
+			return err
+		}
+		if after, err := bondctl.Offload("lo", []string{"tso"}); err != nil || !maps.Equal(after, before) || !after["tx-tcp-segmentation"] {
+			t.Errorf("%v, and was %v (%v)", after, before, err)
+		}
+		p.leaves, p.before = true, nil
+		if err := p.remember(); len(p.before) != 0 {
+			t.Errorf("a bond that was there: %v", p.before)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"time"
@@ -23,6 +24,28 @@ type place struct {
 	state  *bondctl.State
 	paired bool // the partner is up
 	leaves bool // the bond was there, and stays
+	before []features
+}
+
+// features are those of a slave that are changed for a measurement, as they were.
+type features struct {
+	slave string
+	on    map[string]bool
+}
+
+// remember reads the features that the scenario sets: slaves outlive a measurement, and the next arm may not set them.
+func (p *place) remember() error {
+	if p.leaves || len(p.spec.Offload) == 0 {
+		return nil
+	}
+	for _, name := range p.spec.Slaves {
+		on, err := bondctl.Offload(name, slices.Collect(maps.Keys(p.spec.Offload)))
+		if err != nil {
+			return err
+		}
+		p.before = append(p.before, features{name, on})
+	}
+	return nil
 }
 
 // up builds the job's topology in the calling thread's namespace. The caller calls down.
@@ -54,6 +77,9 @@ func up(ctx context.Context, job Job) (_ *place, err error) {
 		}
 		p.paired = true
 	}
+	if err := p.remember(); err != nil {
+		return nil, err
+	}
 	build := client.Up
 	if p.leaves {
 		build = client.Adopt
@@ -78,9 +104,19 @@ func (p *place) down() error {
 	if p.paired {
 		errs = append(errs, p.client.Down(partnerName))
 	}
+	errs = append(errs, p.putBack())
 	errs = append(errs, p.client.Close())
 	if p.conn != nil {
 		errs = append(errs, p.conn.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// putBack sets the features as they were.
+func (p *place) putBack() error {
+	var errs []error
+	for _, f := range p.before {
+		errs = append(errs, bondctl.SetOffload(f.slave, f.on))
 	}
 	return errors.Join(errs...)
 }
