@@ -1,6 +1,7 @@
 package bisect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"bondrepro/internal/osrun"
 	"bondrepro/reproducer"
 	"bondrepro/reproducer/result"
 
@@ -67,6 +69,9 @@ func Begin(ctx context.Context, folder string, p Params, env Env) (r result.Bise
 	if err := p.check(); err != nil {
 		return r, err
 	}
+	if _, err := osrun.Look(cmp.Or(p.QEMU, "qemu-system-x86_64")); err != nil {
+		return r, &UsageError{Err: fmt.Errorf("guests need QEMU: %w; install qemu-system-x86, or name the program with --qemu", err)}
+	}
 	_, before := os.Stat(folder)
 	j, err := createJournal(folder)
 	if err != nil {
@@ -83,6 +88,9 @@ func Begin(ctx context.Context, folder string, p Params, env Env) (r result.Bise
 	space, err := openers[p.Kind](ctx, &p, folder, env)
 	if err != nil {
 		return r, err
+	}
+	if p.BuiltWith, err = builtWith(space); err != nil {
+		return r, errors.Join(err, closeSpace(ctx, space))
 	}
 	env.Log(fmt.Sprintf("journal and results: %s (after an interruption: bondrepro bisect resume --dir %s)", folder, folder))
 	e := newEngine(space, j, p, folder, env)
@@ -108,12 +116,28 @@ func Resume(ctx context.Context, folder string, env Env) (r result.BisectReport,
 	if err != nil {
 		return r, err
 	}
+	now, err := builtWith(space)
+	if err == nil && now != p.BuiltWith {
+		err = &UsageError{Err: errors.New("what commits are built with has changed since the bisect began (the config, the build command, the headers or this program's own config): put it back, or begin anew in another folder")}
+	}
+	if err != nil {
+		return r, err
+	}
 	e := newEngine(space, j, p, folder, env)
 	for _, ev := range j.events {
 		e.state.apply(ev)
 	}
 	env.Log(fmt.Sprintf("going on after %s in %s", result.Plural(len(e.state.boots), "boot"), folder))
 	return finish(ctx, e, folder)
+}
+
+// builtWith is a hash of what the space's points are built with; "" where nothing is built.
+func builtWith(space Space) (string, error) {
+	b, ok := space.(Builder)
+	if !ok {
+		return "", nil
+	}
+	return b.BuiltWith()
 }
 
 func newEngine(space Space, j *journal, p Params, folder string, env Env) *engine {
@@ -123,19 +147,21 @@ func newEngine(space Space, j *journal, p Params, folder string, env Env) *engin
 
 // finish runs the engine to its end and writes the report. What is built stays for a bisect that can be resumed.
 func finish(ctx context.Context, e *engine, folder string) (r result.BisectReport, err error) {
-	defer func() {
+	if r, err = e.run(ctx); err != nil {
 		var wrong *UsageError
-		if err == nil || errors.As(err, &wrong) && !e.searching {
+		if errors.As(err, &wrong) && !e.searching {
 			err = errors.Join(err, closeSpace(ctx, e.space))
 		}
-	}()
-	if r, err = e.run(ctx); err != nil {
 		return result.BisectReport{}, err
 	}
 	for _, name := range []string{filepath.Join(folder, reportName), e.state.params.Output} {
 		if err := writeReport(name, r); err != nil {
 			return result.BisectReport{}, err
 		}
+	}
+	// Before the end is written down: killed in between, the bisect that is resumed does it again.
+	if err := closeSpace(ctx, e.space); err != nil {
+		return result.BisectReport{}, err
 	}
 	return r, e.add(event{Kind: evEnd, Reason: summary(r)})
 }

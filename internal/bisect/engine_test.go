@@ -416,3 +416,31 @@ func TestARootIsNotConfirmed(t *testing.T) {
 type roots struct{ *line }
 
 func (roots) Before(context.Context, string) ([]string, error) { return nil, nil }
+
+// A point that comes out otherwise when it is made again (another compiler, another package) is booted anew: its earlier boots
+// were of another image.
+func TestBootsOfAnotherImageDoNotCount(t *testing.T) {
+	s := newState()
+	made := func(print string) event {
+		return event{Kind: evMade, ID: "1", Role: roleStep, Fingerprint: print}
+	}
+	boot := event{Kind: evTrial, ID: "1", Role: roleStep, Trial: &result.Trial{Verdict: result.Good, Fingerprint: "a"}}
+	for _, e := range []event{made("a"), boot, boot} {
+		s.apply(e)
+	}
+	if n := s.tally("1", roleStep).clean; n != 2 {
+		t.Errorf("%d clean boots, want 2", n)
+	}
+	s.apply(made("b"))
+	if n := s.tally("1", roleStep).clean; n != 0 {
+		t.Errorf("%d clean boots of an image that is gone", n)
+	}
+	for _, print := range []string{"c", "d", "e", "f"} { // it never comes out the same twice: all count
+		s.apply(made(print))
+	}
+	boot.Trial = &result.Trial{Verdict: result.Good, Fingerprint: "e"}
+	s.apply(boot)
+	if n := s.tally("1", roleStep).clean; n != 1 {
+		t.Errorf("%d clean boots of a build that never comes out the same twice, want 1", n)
+	}
+}

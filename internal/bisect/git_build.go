@@ -2,8 +2,11 @@ package bisect
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,6 +24,17 @@ type builder interface {
 	build(ctx context.Context, tree, into, log string, progress func(string)) error
 	// image names what build left in a folder.
 	image(folder string) Image
+	// with writes down what build builds with, but for the commit.
+	with(w io.Writer) error
+}
+
+// BuiltWith is a hash of the config, the command and the headers.
+func (s *GitSpace) BuiltWith() (string, error) {
+	sum := sha256.New()
+	if err := s.builder.with(sum); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // build builds what the worktree holds and keeps it under a name.
@@ -63,6 +77,14 @@ func (b moduleBuilder) build(ctx context.Context, tree, into, log string, progre
 	return copyFile(filepath.Join(into, b.file()), file)
 }
 
+func (b moduleBuilder) with(w io.Writer) error {
+	text, err := os.ReadFile(filepath.Join(b.headers, configured))
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
 func (b moduleBuilder) file() string { return b.name + ".ko" }
 
 func (b moduleBuilder) image(folder string) Image {
@@ -83,6 +105,19 @@ func (b treeBuilder) build(ctx context.Context, tree, into, log string, progress
 		return err
 	}
 	return copyBuilt(into, built)
+}
+
+func (b treeBuilder) with(w io.Writer) error {
+	fmt.Fprintln(w, b.command)
+	fmt.Fprintln(w, kbuild.Fragment())
+	if b.config == "" {
+		return nil
+	}
+	text, err := os.ReadFile(b.config)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
 }
 
 // image is a folder like a built tree, with what is booted only.

@@ -50,10 +50,12 @@ func checkTree(ctx context.Context, repo *gitrepo.Repo, config, commit string) e
 	return checkPrograms("make", "gcc", "ld", "flex", "bison", "bc")
 }
 
+// configured is the configuration that modules are built with, in a folder of headers.
+const configured = "include/config/auto.conf"
+
 // checkHeaders makes sure that a module can be built against a folder: lib/modules/RELEASE/build, a linux-headers folder
 // or a built tree, whose configuration kbuild reads (Documentation/kbuild/modules.rst).
 func checkHeaders(folder string) error {
-	const configured = "include/config/auto.conf"
 	text, err := os.ReadFile(filepath.Join(folder, configured))
 	if err != nil {
 		return wrong("--headers %s: there is no %s in it: give lib/modules/RELEASE/build, a linux-headers folder or a built kernel tree", folder, configured)

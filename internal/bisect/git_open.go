@@ -77,7 +77,7 @@ func OpenTree(ctx context.Context, o TreeOptions) (*GitSpace, Ends, error) {
 }
 
 func openTreeSpace(ctx context.Context, o TreeOptions) (*GitSpace, Ends, error) {
-	repo, err := openRepo(ctx, cmp.Or(o.Repo, "."))
+	repo, err := openRepo(ctx, cmp.Or(o.Repo, "."), o.Folder)
 	if err != nil {
 		return nil, Ends{}, err
 	}
@@ -116,7 +116,7 @@ func openModuleSpace(ctx context.Context, o ModuleOptions) (*GitSpace, Ends, err
 	if err := checkHeaders(o.Headers); err != nil {
 		return nil, Ends{}, err
 	}
-	repo, err := openRepo(ctx, o.Source)
+	repo, err := openRepo(ctx, o.Source, o.Folder)
 	if err != nil {
 		return nil, Ends{}, fmt.Errorf("--source: %w", err)
 	}
@@ -174,13 +174,17 @@ func exists(path string) bool {
 }
 
 // openRepo opens a repository whose history is whole and whose tree holds nothing that would not be measured.
-func openRepo(ctx context.Context, dir string) (*gitrepo.Repo, error) {
+// A bisect that is resumed knows its commits: what was changed in the user's checkout meanwhile is none of its business.
+func openRepo(ctx context.Context, dir, folder string) (*gitrepo.Repo, error) {
 	repo, err := gitrepo.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	if repo.Shallow {
 		return nil, wrong("%s is a shallow clone, whose history ends early: fetch the rest by 'git fetch --unshallow'", repo.Dir())
+	}
+	if resumed(folder) {
+		return repo, nil
 	}
 	why, err := repo.Dirty(ctx)
 	if err == nil && why != "" {

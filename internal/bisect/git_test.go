@@ -3,6 +3,7 @@ package bisect
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,6 +79,8 @@ func (b copier) build(_ context.Context, tree, into, log string, progress func(s
 	progress("copying")
 	return errors.Join(os.WriteFile(filepath.Join(into, "value"), text, 0o644), os.WriteFile(log, []byte("done"), 0o644))
 }
+
+func (b copier) with(io.Writer) error { return nil }
 
 func (b copier) image(folder string) Image { return Image{Kernel: filepath.Join(folder, "value")} }
 
@@ -515,4 +518,55 @@ func TestCopyBuilt(t *testing.T) {
 func copyInto(dir, name string) error {
 	file := filepath.Join(dir, name)
 	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(name), 0o644))
+}
+
+// A history that is resumed is opened though the user's checkout was changed meanwhile: it knows its commits.
+func TestGitSpaceResumedInADirtyCheckout(t *testing.T) {
+	c := newCommits(t)
+	old := c.add("value", "one")
+	c.add("value", "two")
+	if err := os.WriteFile(filepath.Join(c.dir, "value"), []byte("changed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	o := TreeOptions{Repo: c.dir, Good: old, Bad: "HEAD", Build: "true", Folder: folder}
+	_, _, err := OpenTree(t.Context(), o)
+	wantUsage(t, err, "value")
+	if err := os.WriteFile(filepath.Join(folder, journalName), []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := OpenTree(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What modules and trees are built with has a hash: of the headers' configuration, of the config and the command.
+func TestBuiltWith(t *testing.T) {
+	dir := t.TempDir()
+	conf := filepath.Join(dir, configured)
+	config := filepath.Join(dir, "config")
+	put := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]string{}
+	for _, step := range []string{"first", "second"} {
+		put(conf, step)
+		put(config, step)
+		for name, b := range map[string]builder{
+			"module": moduleBuilder{headers: dir}, "config": treeBuilder{config: config}, "command": treeBuilder{command: step},
+		} {
+			sum, err := (&GitSpace{builder: b}).BuiltWith()
+			if err != nil || sum == seen[name] {
+				t.Errorf("%s, %s: %q, %v", step, name, sum, err)
+			}
+			seen[name] = sum
+		}
+	}
 }

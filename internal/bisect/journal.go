@@ -82,6 +82,12 @@ func readJournal(folder string) ([]event, error) {
 	return events, err
 }
 
+// resumed tells whether a folder's bisect has begun.
+func resumed(folder string) bool {
+	st, err := os.Stat(filepath.Join(folder, journalName))
+	return err == nil && st.Size() > 0
+}
+
 func noBisect(folder string) error {
 	return &UsageError{Err: fmt.Errorf("%s holds no bisect (no %s): name its folder with --dir", folder, journalName)}
 }

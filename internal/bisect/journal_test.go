@@ -133,7 +133,7 @@ func TestWhatCanNotBeBegunLeavesNothing(t *testing.T) {
 	}
 	defer delete(openers, "none")
 	for _, folder := range []string{filepath.Join(parent, "new"), parent} {
-		_, err := Begin(t.Context(), folder, Params{Kind: "none", Confidence: 0.99}, Env{Log: func(string) {}, Progress: func(string) {}})
+		_, err := Begin(t.Context(), folder, Params{Kind: "none", Confidence: 0.99, QEMU: "true"}, Env{Log: func(string) {}, Progress: func(string) {}})
 		wantUsage(t, err, "no such revision")
 		left, err := os.ReadDir(parent)
 		if err != nil || len(left) > 0 {
@@ -141,7 +141,7 @@ func TestWhatCanNotBeBegunLeavesNothing(t *testing.T) {
 		}
 	}
 	openers["none"] = func(context.Context, *Params, string, Env) (Space, error) { return nil, context.Canceled }
-	if _, err := Begin(t.Context(), filepath.Join(parent, "new"), Params{Kind: "none", Confidence: 0.99}, Env{}); !errors.Is(err, context.Canceled) {
+	if _, err := Begin(t.Context(), filepath.Join(parent, "new"), Params{Kind: "none", Confidence: 0.99, QEMU: "true"}, Env{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
@@ -152,11 +152,51 @@ func TestWhatCanNotBeBegunLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := Begin(t.Context(), parent, Params{Kind: "none", Confidence: 0.99}, Env{})
+	_, err := Begin(t.Context(), parent, Params{Kind: "none", Confidence: 0.99, QEMU: "true"}, Env{})
 	wantUsage(t, err, "holds images, which is of no bisect")
 	if left, err := os.ReadDir(parent); err != nil || len(left) != 3 {
 		t.Errorf("the user's folder holds %v, %v", left, err)
 	}
 	_, err = Begin(t.Context(), filepath.Join(parent, "new"), Params{Kind: "none", Confidence: 1}, Env{})
 	wantUsage(t, err, "--confidence 1: it must lie between 0 and 1")
+}
+
+// builtLine is a line whose points can't be made, and are built with something.
+type builtLine struct {
+	line
+	with string
+}
+
+func (l *builtLine) Make(context.Context, string) (Image, error) {
+	return Image{}, errors.New("stopped")
+}
+func (l *builtLine) BuiltWith() (string, error) { return l.with, nil }
+
+// A bisect is not resumed when what its points are built with is another: boots of both would be mixed.
+func TestResumedWithAnotherConfig(t *testing.T) {
+	space := &builtLine{line: line{n: 8, culprit: 5}, with: "one"}
+	openers["built"] = func(context.Context, *Params, string, Env) (Space, error) { return space, nil }
+	defer delete(openers, "built")
+	folder := filepath.Join(t.TempDir(), "bisect")
+	env := Env{Log: func(string) {}, Progress: func(string) {}}
+	p := Params{Kind: "built", Good: "0", Bad: "7", Confidence: 0.99, QEMU: "true"}
+	if _, err := Begin(t.Context(), folder, p, env); err == nil || !strings.Contains(err.Error(), "stopped") {
+		t.Fatal(err)
+	}
+	if _, err := Resume(t.Context(), folder, env); err == nil || !strings.Contains(err.Error(), "stopped") {
+		t.Errorf("with the same: %v", err)
+	}
+	space.with = "two"
+	_, err := Resume(t.Context(), folder, env)
+	wantUsage(t, err, "what commits are built with has changed")
+}
+
+// Without QEMU nothing is begun: it would be found out after the first build.
+func TestNoQEMU(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "bisect")
+	_, err := Begin(t.Context(), folder, Params{Kind: "tree", Confidence: 0.99, QEMU: "no-such-qemu"}, Env{})
+	wantUsage(t, err, "guests need QEMU", "no-such-qemu", "--qemu")
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("a folder is left")
+	}
 }

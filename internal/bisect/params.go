@@ -20,8 +20,10 @@ type Params struct {
 	// FindFix: the bad end is the older one, and the point that ends the symptom is looked for.
 	FindFix    bool    `json:"find_fix,omitempty"`
 	Confidence float64 `json:"confidence"` // of the whole bisect
-	QEMU       string  `json:"qemu,omitempty"`
-	Output     string  `json:"output,omitempty"` // file of the report; "": only the one in the folder
+	// BuiltWith is a hash of what points are built with (config, command, headers): where it changes, results can't be mixed.
+	BuiltWith string `json:"built_with,omitempty"`
+	QEMU      string `json:"qemu,omitempty"`
+	Output    string `json:"output,omitempty"` // file of the report; "": only the one in the folder
 
 	// One of these, by Kind.
 	Tree     *TreeOptions    `json:"tree,omitempty"`

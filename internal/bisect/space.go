@@ -43,6 +43,12 @@ type Reverter interface {
 	MakeReverted(ctx context.Context, id string) (image Image, clean bool, err error)
 }
 
+// Builder is a Space whose points are built with something that may change while a bisect is interrupted.
+type Builder interface {
+	// BuiltWith is a hash of that.
+	BuiltWith() (string, error)
+}
+
 // Marks are what is known of the points: everything of the old kind so far, one of the new, those that can't be told.
 type Marks struct {
 	Old     []string

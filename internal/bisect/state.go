@@ -21,7 +21,8 @@ type state struct {
 // point is what is known of a point.
 type point struct {
 	name   string
-	prints []string // fingerprints: more than one where a build does not come out the same twice
+	prints []string // fingerprints: of what was made last; more where a build never comes out the same twice
+	others int      // how many prints were replaced by later ones
 	broken string   // why it can't be built; "" when it can
 }
 
@@ -48,7 +49,7 @@ func (s *state) apply(e event) {
 		if e.Kind == evBroken {
 			p.broken = e.Reason
 		} else if !slices.Contains(p.prints, e.Fingerprint) {
-			p.prints = append(p.prints, e.Fingerprint)
+			p.prints = append(p.kept(), e.Fingerprint)
 		}
 		if !s.visited(e.ID, e.Role) {
 			s.visits = append(s.visits, visit{e.ID, e.Role, e.BuildS})
@@ -77,6 +78,19 @@ func (s *state) visited(id, role string) bool {
 	return slices.ContainsFunc(s.visits, func(v visit) bool { return v.id == id && v.role == role })
 }
 
+// mostPrints is how many prints of a point are taken for outdated: a compiler or a kernel package was another then. A build
+// with more of them never comes out the same twice, and its boots must count.
+const mostPrints = 3
+
+// kept are the prints that stay valid when the point comes out otherwise.
+func (p *point) kept() []string {
+	if p.others < mostPrints {
+		p.others += len(p.prints)
+		return nil
+	}
+	return p.prints
+}
+
 func isEnd(role string) bool { return role == roleBadEnd || role == roleGoodEnd }
 
 // tally is what the boots of a point amount to, those of other points with the same image and modules among them.
@@ -98,7 +112,7 @@ func (s *state) tally(id, role string) tally {
 	var t tally
 	prints := s.point(id).prints
 	for _, b := range s.boots {
-		if b.id != id && !slices.Contains(prints, b.trial.Fingerprint) {
+		if !slices.Contains(prints, b.trial.Fingerprint) {
 			continue
 		}
 		apart := (slices.Contains(fresh, role) || slices.Contains(fresh, b.role)) && b.role != role
