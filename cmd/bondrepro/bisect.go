@@ -235,6 +235,12 @@ others. What may be needed next is downloaded meanwhile.`,
 				return errors.New("--cache-limit: it must be more than 0")
 			}
 			o.CacheLimit = int64(limit)
+			if err := notEmpty(c, "modules"); err != nil {
+				return err
+			}
+			if o.ModulesDir, err = absolute(o.ModulesDir); err != nil {
+				return err
+			}
 			if o.Modules, err = moduleFiles(modules); err != nil {
 				return err
 			}
@@ -256,6 +262,7 @@ others. What may be needed next is downloaded meanwhile.`,
 		},
 	}
 	b.add(c, "package")
+	c.Flags().StringVar(&o.ModulesDir, "modules", "", "folder with the modules of kernels whose packages hold none")
 	c.Flags().TextVar(&limit, "cache-limit", limit, "how much the cache may hold, as 500MB or 4GiB; what was used least recently goes first")
 	c.Flags().StringArrayVar(&modules, "module", nil, "NAME=FILE.ko: put this module in place of the own one of the kernel that it was built for (repeatable)")
 	return c

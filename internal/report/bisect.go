@@ -80,7 +80,7 @@ func bisectSkipped(b *strings.Builder, r result.BisectReport) {
 
 // bisectEvidence sets a boot of each side of the culprit side by side.
 func bisectEvidence(b *strings.Builder, r result.BisectReport) {
-	good, bad := lastTrial(r, "good"), lastTrial(r, "bad")
+	good, bad := sideTrial(r, "good"), sideTrial(r, "bad")
 	if good == nil || bad == nil {
 		return
 	}
@@ -95,15 +95,21 @@ func bisectEvidence(b *strings.Builder, r result.BisectReport) {
 	}
 }
 
-// lastTrial is the last boot with that verdict of the last step with that outcome, the one without the change left out.
-func lastTrial(r result.BisectReport, outcome string) *result.Trial {
+// sideTrial is the last boot with that verdict of that side of the culprit; nil where there is none.
+func sideTrial(r result.BisectReport, verdict string) *result.Trial {
+	culpritSide := "bad"
+	if r.FindFix {
+		culpritSide = "good"
+	}
 	for i := len(r.Steps) - 1; i >= 0; i-- {
 		s := &r.Steps[i]
-		if s.Outcome != outcome || s.Role == "reverted" {
+		culprit := s.ID == r.Culprit
+		beside := s.Role == "confirm" || s.Role == "culprit" // what was booted because it is right before the culprit
+		if culprit != (culpritSide == verdict) || !culprit && !beside {
 			continue
 		}
 		for k := len(s.Trials) - 1; k >= 0; k-- {
-			if string(s.Trials[k].Verdict) == outcome {
+			if string(s.Trials[k].Verdict) == verdict {
 				return &s.Trials[k]
 			}
 		}
