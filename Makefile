@@ -31,7 +31,7 @@ build: go ## bin/bondrepro, bin/bondctl and bin/qdiscstat: static, without machi
 	go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 test: go qemu ## unit tests, tests from recorded data, guest tests
-	@tools/install ip=iproute2 ethtool=ethtool git=git
+	@tools/install ip=iproute2 ethtool=ethtool git=git nsenter=util-linux tbench=dbench iperf3=iperf3 iperf=iperf sockperf=sockperf
 	@tools/fetch-kernel >/dev/null
 	go vet ./...
 	go test -p 1 -timeout 20m ./...
