@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"bondrepro/internal/bisect"
 	"bondrepro/internal/exitcode"
@@ -227,6 +228,9 @@ others. What may be needed next is downloaded meanwhile.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return errors.New("bisect packages: name the kernels, then the scenario ('bondrepro list' shows them)")
+			}
+			if last := args[len(args)-1]; strings.HasSuffix(last, ".deb") || strings.HasPrefix(last, "deb:") {
+				return fmt.Errorf("bisect packages: the scenario comes last, and %s is a kernel ('bondrepro list' shows the scenarios)", last)
 			}
 			return nil
 		},

@@ -33,7 +33,7 @@ step that is bad for another reason than the first bad one is skipped, and what 
 it once on the bad end before 'git bisect run'.
 
 Not 'git bisect run make …': make ends in 2 whatever went wrong, which git takes for a bad commit.`,
-		Example: `  git bisect start BAD GOOD && bondrepro bisect step --build bond-multicast-tx
+		Example: `  git bisect start BAD GOOD && git checkout BAD && bondrepro bisect step --build bond-multicast-tx
   git bisect run bondrepro bisect step --build bond-multicast-tx
   git bisect run bondrepro bisect step --kernel deb:linux-image-6.1.0-57-cloud-amd64 --module bonding=bonding.ko \
       --build='make -C /lib/modules/6.1.0-57-cloud-amd64/build M=$PWD modules' bond-multicast-tx`,

@@ -79,9 +79,14 @@ func (e *engine) do(ctx context.Context, t task) error {
 		return err
 	}
 	if trial.Predicted && isEnd(t.role) || trial.Cause == result.CauseConfiguration && t.role == roleBadEnd {
-		return &UsageError{Err: fmt.Errorf("good kernels are predicted to fail this scenario, so it can't tell good from bad: %s Lower traffic.senders or traffic.socket.sndbuf, or raise topology.slaves.txqueuelen, until 'bondrepro run' on a good kernel is GOOD", trial.Reason)}
+		why := trial.Reason
+		if trial.Predicted {
+			why = "the send buffers together hold more packets than a slave's queue and ring."
+		}
+		return &UsageError{Err: fmt.Errorf("good kernels are predicted to fail this scenario, so it can't tell good from bad: %s Lower traffic.senders or traffic.socket.sndbuf, or raise topology.slaves.txqueuelen, until 'bondrepro run' on a good kernel is GOOD", why)}
 	}
 	trial.Fingerprint = e.current.print
+	trial.Other = e.state.diagnosis != "" && isOther(trial, e.state.diagnosis)
 	e.booted++
 	return e.add(event{Kind: evTrial, ID: t.id, Role: t.role, Trial: &trial})
 }

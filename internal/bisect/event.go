@@ -62,6 +62,9 @@ func (e event) String() string {
 	case evBegin:
 		p := e.Params
 		what = fmt.Sprintf("bisect %s of %s: good %s, bad %s, confidence %g", p.Kind, p.Scenario.Name, p.Good, p.Bad, p.Confidence)
+		if p.FindFix {
+			what += ", find-fix"
+		}
 	case evMade:
 		what = fmt.Sprintf("%s: %s", roleWords[e.Role], e.Name)
 		if e.Role == roleStep {
@@ -71,7 +74,11 @@ func (e event) String() string {
 	case evBroken:
 		what = fmt.Sprintf("%s: %s: skipped: %s", roleWords[e.Role], e.Name, firstLine(e.Reason))
 	case evTrial:
-		what = fmt.Sprintf("  %s in %.0f s: %s", verdictWords[e.Trial.Verdict], e.Trial.TookS, firstLine(e.Trial.Reason))
+		word := verdictWords[e.Trial.Verdict]
+		if e.Trial.Other {
+			word += " for another reason than the bad end, counts for neither side,"
+		}
+		what = fmt.Sprintf("  %s in %.0f s: %s", word, e.Trial.TookS, firstLine(e.Trial.Reason))
 	case evEnd:
 		what = "done: " + e.Reason
 	}

@@ -31,7 +31,7 @@ type journal struct {
 func createJournal(folder string) (*journal, error) {
 	name := filepath.Join(folder, journalName)
 	if _, err := os.Stat(name); err == nil {
-		return nil, &UsageError{Err: fmt.Errorf("%s holds a bisect already: 'bondrepro bisect resume --dir %s' goes on with it, 'rm -r %s' forgets it", folder, folder, folder)}
+		return nil, taken(folder, name)
 	}
 	if there, err := os.ReadDir(folder); err == nil && len(there) > 0 {
 		return nil, &UsageError{Err: fmt.Errorf("%s holds %s, which is of no bisect: name a folder with --dir that is new or empty", folder, there[0].Name())}
@@ -88,6 +88,20 @@ func resumed(folder string) bool {
 	return err == nil && st.Size() > 0
 }
 
+// taken says what there is in a folder with a journal.
+func taken(folder, name string) error {
+	say := fmt.Sprintf("%s holds a bisect that did not end: 'bondrepro bisect resume --dir %[1]s' goes on with it, 'rm -r %[1]s && git worktree prune' forgets it", folder)
+	if j, err := lockJournal(name, os.O_RDWR); err != nil {
+		return err
+	} else if err := j.Close(); err != nil {
+		return err
+	}
+	if events, err := readJournal(folder); err == nil && events[len(events)-1].Kind == evEnd {
+		say = fmt.Sprintf("%s holds a bisect that is over: 'bondrepro bisect resume --dir %[1]s' prints its report, 'rm -r %[1]s' forgets it", folder)
+	}
+	return &UsageError{Err: errors.New(say)}
+}
+
 func noBisect(folder string) error {
 	return &UsageError{Err: fmt.Errorf("%s holds no bisect (no %s): name its folder with --dir", folder, journalName)}
 }
@@ -99,7 +113,7 @@ func lockJournal(name string, flags int) (*journal, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
-		return nil, &UsageError{Err: fmt.Errorf("the bisect in %s is under way in another process (lock %s: %w)", filepath.Dir(name), name, err)}
+		return nil, &UsageError{Err: fmt.Errorf("the bisect in %s is under way in another process", filepath.Dir(name))}
 	}
 	return &journal{file: f}, nil
 }

@@ -79,7 +79,21 @@ func TestJournalIsForOneProcess(t *testing.T) {
 	_, err := openJournal(folder)
 	wantUsage(t, err, "is under way in another process")
 	_, err = createJournal(folder)
-	wantUsage(t, err, "holds a bisect already")
+	wantUsage(t, err, "is under way in another process")
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = createJournal(folder)
+	wantUsage(t, err, "holds a bisect that did not end")
+	over, err := openJournal(folder)
+	if err == nil {
+		err = errors.Join(over.add(event{Kind: evEnd}), over.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = createJournal(folder)
+	wantUsage(t, err, "holds a bisect that is over")
 }
 
 func TestNoJournal(t *testing.T) {

@@ -133,7 +133,7 @@ func (t *tally) count(b result.Trial, diagnosis string, apart bool) bool {
 			t.reason = b.Reason
 		}
 		return false
-	case b.Verdict == result.Bad && (b.Diagnosis != diagnosis || b.Cause == result.CauseConfiguration):
+	case isOther(b, diagnosis):
 		t.others++
 		t.other = fmt.Sprintf("it is BAD for another reason (%s) than the bad end (%s): %s", b.Diagnosis, diagnosis, b.Reason)
 		return false
@@ -197,4 +197,9 @@ func (s *state) rate() (bad, counted int, known bool) {
 	counted = t.bad + t.clean
 	known = t.bad >= endSymptoms || t.bad > 0 && counted >= endBoots
 	return t.bad, counted, known
+}
+
+// isOther tells whether a BAD boot is so for another reason than the bad end.
+func isOther(b result.Trial, diagnosis string) bool {
+	return b.Verdict == result.Bad && (b.Diagnosis != diagnosis || b.Cause == result.CauseConfiguration)
 }

@@ -46,7 +46,7 @@ func openStepState(ctx context.Context, repo *gitrepo.Repo, o StepOptions) (*ste
 	if repo == nil {
 		return s, nil
 	}
-	bisect, err := underWay(ctx, repo, o.Log)
+	bisect, err := underWay(ctx, repo)
 	if err != nil || bisect == "" {
 		return s, err
 	}
@@ -77,7 +77,7 @@ func openStepState(ctx context.Context, repo *gitrepo.Repo, o StepOptions) (*ste
 
 // underWay names the git bisect that is under way; empty where none is. BISECT_START is written once, when one is started,
 // so its time tells a bisect from a later one of the same revisions.
-func underWay(ctx context.Context, repo *gitrepo.Repo, log func(string)) (string, error) {
+func underWay(ctx context.Context, repo *gitrepo.Repo) (string, error) {
 	name, err := repo.GitPath(ctx, "BISECT_START")
 	if err != nil {
 		return "", err
@@ -93,19 +93,25 @@ func underWay(ctx context.Context, repo *gitrepo.Repo, log func(string)) (string
 	if err != nil {
 		return "", fmt.Errorf("look for a git bisect: %w", err)
 	}
-	if terms, err := repo.GitPath(ctx, "BISECT_TERMS"); err == nil {
-		tellTerms(terms, log)
+	terms, err := repo.GitPath(ctx, "BISECT_TERMS")
+	if err == nil {
+		err = checkTerms(terms)
+	}
+	if err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("%s %d", strings.TrimSpace(string(start)), st.ModTime().UnixNano()), nil
 }
 
-// tellTerms says how a bisect with words of its own takes our exit codes: 1 is always the word for the newer end, which is
-// wrong where that end is the good one.
-func tellTerms(file string, log func(string)) {
+// checkTerms refuses a git bisect with words of its own: 1 is always taken for the word of the newer end, which is wrong where
+// that end is the good one.
+func checkTerms(file string) error {
 	text, err := os.ReadFile(file)
-	if words := strings.Fields(string(text)); err == nil && len(words) == 2 && (words[0] != "bad" || words[1] != "good") {
-		log(fmt.Sprintf("note: this git bisect takes a bad kernel (exit code 1) for %q and a good one (0) for %q", words[0], words[1]))
+	words := strings.Fields(string(text))
+	if err != nil || len(words) != 2 || words[0] == "bad" && words[1] == "good" {
+		return nil
 	}
+	return wrong("this git bisect calls its newer end %q and its older one %q, and would take exit code 1, a bad kernel, for %[1]q: begin it with the words bad and good, or find what ended a symptom by 'bondrepro bisect tree --find-fix'", words[0], words[1])
 }
 
 // save writes the state, whole or not at all.

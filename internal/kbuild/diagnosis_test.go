@@ -109,11 +109,13 @@ func TestFailingLines(t *testing.T) {
 		{"cat: write error: No space left on device", "no space is left"},
 		{"The bug is not reproducible, so it is likely a hardware or OS problem.", "this machine is at fault"},
 		{"  ERROR: Kernel configuration is invalid.", "are not whole"},
+		{"make: *** /lib/modules/6.1.0-57-cloud-amd64/build: No such file or directory.  Stop.", "are the kernel's headers installed?"},
 
 		// What a commit may do.
 		{"/bin/sh: 1: ./scripts/new-thing.sh: not found", ""},
 		{"/bin/sh: 1: ./scripts/new-thing.sh: Permission denied", ""},
 		{"make[2]: Makefile: No such file or directory", ""},
+		{"make[1]: *** drivers/net/gone: No such file or directory.  Stop.", ""},
 		{"drivers/net/foo.c:3:10: fatal error: zlib.h: No such file or directory", ""},
 		{"drivers/net/foo.c:3:10: fatal error: string.h: No such file or directory", ""},
 		{"net/core/dev.c:9:2: error: #error No space left on device, said nobody", ""},

@@ -48,6 +48,7 @@ var machineFaults = []fault{
 
 	{message: regexp.MustCompile(`please run ['‘]make (?:ARCH=\S+ )?mrproper['’]`), say: "the source tree was built in, and so can't be built in another folder: run make mrproper in it (it removes .config, too), or give a build command"},
 	{message: regexp.MustCompile(`No rule to make target ['‘]([^'’]*\.(?:pem|x509|key))['’]`), say: "the config names a certificate that is not there ($1): empty CONFIG_SYSTEM_TRUSTED_KEYS, CONFIG_SYSTEM_REVOCATION_KEYS or CONFIG_MODULE_SIG_KEY in it"},
+	{message: regexp.MustCompile(`^make: \*\*\* (\S+): No such file or directory\.\s+Stop\.$`), say: "there is no folder $1, which make is sent to (-C): are the kernel's headers installed?"},
 	{message: regexp.MustCompile(`^make(?:\[\d+\])?: \*\*\* No targets specified and no makefile found\.`), say: "there is no Makefile in the folder that make runs in"},
 	{message: regexp.MustCompile(`^(?:\*\*\* )?The present kernel configuration has modules disabled\.$`), say: "the kernel of these headers was built without CONFIG_MODULES: it takes no modules"},
 	{message: regexp.MustCompile(`^\s*ERROR: Kernel configuration is invalid\.$`), say: "the kernel's headers are not whole: include/generated/autoconf.h or include/config/auto.conf is missing"},

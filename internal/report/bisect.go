@@ -35,7 +35,7 @@ func Bisect(r result.BisectReport) string {
 		bisectUnclear(&b, r)
 		return b.String()
 	}
-	wrap(&b, "  ", fmt.Sprintf("That it is another one has a probability of %.2g at most (asked for: %.2g).", r.Wrong, 1-r.Confidence))
+	wrap(&b, "  ", fmt.Sprintf("That the culprit is another than the one named below has a probability of %.2g at most (asked for: %.2g).", r.Wrong, 1-r.Confidence))
 	for _, c := range r.Confirmed {
 		wrap(&b, "  - ", c)
 	}
@@ -51,7 +51,12 @@ var roles = map[string]string{
 // bootsText counts a step's boots by what they showed.
 func bootsText(s result.BisectStep) string {
 	count := map[result.Verdict]int{}
+	others := 0
 	for _, t := range s.Trials {
+		if t.Other {
+			others++
+			continue
+		}
 		count[t.Verdict]++
 	}
 	var parts []string
@@ -59,6 +64,9 @@ func bootsText(s result.BisectStep) string {
 		if n := count[v]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, word(v)))
 		}
+	}
+	if others > 0 {
+		parts = append(parts, fmt.Sprintf("%d BAD for another reason", others))
 	}
 	if s.Reused > 0 {
 		parts = append(parts, fmt.Sprintf("%d of the same image", s.Reused))

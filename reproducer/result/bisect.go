@@ -12,6 +12,7 @@ type Trial struct {
 	Diagnosis string    `json:"diagnosis,omitempty"` // code of what decides, see Diagnoses
 	Reason    string    `json:"reason"`              // one sentence
 	Failed    bool      `json:"failed,omitempty"`    // the kernel did not boot, panicked, hung or has no bonding
+	Other     bool      `json:"other,omitempty"`     // BAD for another reason than the bad end: it counts for neither side
 	Predicted bool      `json:"predicted,omitempty"` // the preflight sum exceeds the queue: good kernels drop, too
 	LineRate  []float64 `json:"line_rate,omitempty"` // bits/s, one a slave
 	// Fingerprint is a hash of the image and of every loaded module.
