@@ -192,6 +192,9 @@ fixed kernel's own.`,
 			if err := notEmpty(c, "module", "source", "headers", "kernel"); err != nil {
 				return err
 			}
+			if strings.ContainsAny(o.Name, "=/.") {
+				return fmt.Errorf("--module %s: it must be the module's name alone, as in bonding", o.Name)
+			}
 			for _, name := range []*string{&o.Source, &o.Headers} {
 				if *name, err = filepath.Abs(*name); err != nil {
 					return err

@@ -41,7 +41,13 @@ func openModule(ctx context.Context, p *Params, folder string, env Env) (Space, 
 	o := *p.Module
 	o.Good, o.Bad, o.FindFix, o.Folder, o.Progress = p.Good, p.Bad, p.FindFix, folder, env.Progress
 	space, ends, err := OpenModule(ctx, o)
-	return settle(p, space, ends, err)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkModuleKernel(ctx, o); err != nil {
+		return nil, errors.Join(err, closeSpace(ctx, space))
+	}
+	return settle(p, space, ends, nil)
 }
 
 func openPackages(ctx context.Context, p *Params, folder string, env Env) (Space, error) {
