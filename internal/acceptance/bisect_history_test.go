@@ -202,8 +202,8 @@ func bisectSeeds(t *testing.T) []uint64 {
 // brief makes a boot short, and long enough for the 20 samples that a verdict takes.
 var brief = set("traffic.duration=1s", "traffic.warmup=200ms")
 
-// bisectPatience is far longer than a bisect of a dozen commits takes.
-const bisectPatience = 30 * time.Minute
+// bisectPatience is far longer than a bisect of a dozen commits takes, also of a flaky symptom.
+const bisectPatience = 2 * time.Hour
 
 // runIn runs a program in a folder and gives its exit code and output. Its temporary folder must be empty after it.
 func runIn(t *testing.T, dir string, env []string, path string, args ...string) (code int, output string) {
