@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bondrepro/internal/yamlnode"
+
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -22,7 +24,7 @@ type decoder struct {
 
 // placeOf is where a node begins.
 func (d *decoder) placeOf(n ast.Node) place {
-	tk := first(n).GetToken()
+	tk := yamlnode.First(n).GetToken()
 	if tk == nil || tk.Position == nil {
 		return place{file: d.file}
 	}
@@ -42,19 +44,6 @@ func (d *decoder) placeOf(n ast.Node) place {
 		p.column += utf8.RuneCountInString(d.prefix)
 	}
 	return p
-}
-
-// first is the node that begins n: a mapping's first key, unless it begins with a brace.
-func first(n ast.Node) ast.Node {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		if !n.IsFlowStyle && len(n.Values) > 0 {
-			return n.Values[0].Key
-		}
-	case *ast.MappingValueNode:
-		return n.Key
-	}
-	return n
 }
 
 // afterRunes is s without its first n characters.

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bondrepro/internal/yamlnode"
+
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 )
 
 // maxSource bounds a scenario file, in bytes: the YAML library recurses, and no scenario is near it.
@@ -60,7 +61,7 @@ func parseYAML(file, prefix string, src []byte) (ast.Node, *decoder, error) {
 		d.lines = append(d.lines, strings.TrimSuffix(line, "\r"))
 	}
 	tokens := lexer.Tokenize(string(src))
-	if deep := tooDeep(tokens); deep != nil {
+	if deep := yamlnode.TooDeep(tokens, maxBrackets); deep != nil {
 		return nil, nil, d.errorf(ast.String(deep), "", "more than %d brackets within each other; no scenario needs so many", maxBrackets)
 	}
 	// A name given twice is refused by the decoder, which says it in a better way.
@@ -78,23 +79,6 @@ func parseYAML(file, prefix string, src []byte) (ast.Node, *decoder, error) {
 		return nil, nil, whole("holds no value")
 	}
 	return tree.Docs[0].Body, d, nil
-}
-
-// tooDeep is the first bracket or brace that stands in more than maxBrackets others, or nil.
-func tooDeep(tokens token.Tokens) *token.Token {
-	depth := 0
-	for _, tk := range tokens {
-		switch tk.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			depth++
-		case token.SequenceEndType, token.MappingEndType:
-			depth--
-		}
-		if depth > maxBrackets {
-			return tk
-		}
-	}
-	return nil
 }
 
 // syntaxError places an error of the YAML library.

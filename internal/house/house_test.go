@@ -31,14 +31,14 @@ var arrows = map[string][]string{
 	"internal/gitrepo":           {},
 	"internal/kbuild":            {"internal/kernel"},
 	"internal/compare":           {"internal/stats", "reproducer"},
-	"internal/matrix":            {"reproducer"},
+	"internal/matrix":            {"internal/yamlnode", "reproducer"},
 	"internal/testbed":           {"bondctl", "internal/ports", "internal/exitcode", "internal/guestproto", "internal/kernel", "internal/measure", "internal/netns", "internal/vm"},
 	"internal/guest":             {"internal/guestproto", "internal/measure"},
-	"internal/netns":             {"internal/exitcode", "internal/measure", "internal/stamp", "internal/traffic"},
+	"internal/netns":             {"internal/exitcode", "internal/measure", "internal/stamp", "internal/thread", "internal/traffic"},
 	"internal/vm":                {"internal/arrivals", "internal/guestproto", "internal/initramfs", "internal/kernel", "internal/stamp"},
-	"internal/measure":           {"bondctl", "internal/traffic", "internal/traffic/workload", "qdiscstat"},
+	"internal/measure":           {"bondctl", "internal/thread", "internal/traffic", "internal/traffic/workload", "qdiscstat"},
 	"internal/traffic":           {"internal/arrivals", "internal/stamp"},
-	"internal/traffic/workload":  {},
+	"internal/traffic/workload":  {"internal/thread"},
 	"internal/arrivals":          {"internal/stamp"},
 	"internal/judge":             {"internal/stats", "internal/xmithash"},
 	"internal/xmithash":          {},
@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"internal/ports":             {},
 	"qdiscstat":                  {},
 	"reproducer/result":          {},
-	"scenarios":                  {},
+	"scenarios":                  {"internal/yamlnode"},
 	"qdiscstat/counters":         {},
 
 	"internal/acceptance": {},
@@ -64,11 +64,13 @@ var arrows = map[string][]string{
 	"internal/progress":   {},
 	"internal/stamp":      {},
 	"internal/stats":      {},
+	"internal/thread":     {},
+	"internal/yamlnode":   {},
 }
 
 // pure rooms think and make no system call: these imports would let them.
 var (
-	pure      = []string{"internal/arrivals", "internal/judge", "internal/xmithash", "internal/stats", "internal/report", "reproducer/result", "scenarios", "qdiscstat/counters"}
+	pure      = []string{"internal/arrivals", "internal/yamlnode", "internal/judge", "internal/xmithash", "internal/stats", "internal/report", "reproducer/result", "scenarios", "qdiscstat/counters"}
 	impurity  = []string{"os", "os/exec", "net", "syscall", "golang.org/x/sys/unix", "github.com/vishvananda/netlink", "time/tzdata", "math/rand", "math/rand/v2"}
 	public    = []string{"reproducer", "reproducer/result", "bondctl", "qdiscstat", "qdiscstat/counters", "scenarios"}
 	starters  = []string{"Command", "CommandContext", "StartProcess", "ForkExec"}

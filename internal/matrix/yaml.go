@@ -6,13 +6,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bondrepro/internal/yamlnode"
 	"bondrepro/scenarios"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 )
 
 const (
@@ -37,7 +37,7 @@ func parse(file string, src []byte) (*source, ast.Node, error) {
 		return nil, nil, s.whole("is not UTF-8 text")
 	}
 	tokens := lexer.Tokenize(string(src))
-	if deep := tooDeep(tokens); deep != nil {
+	if deep := yamlnode.TooDeep(tokens, maxBrackets); deep != nil {
 		return nil, nil, s.errorf(ast.String(deep), "", "more than %d brackets within each other; no matrix needs so many", maxBrackets)
 	}
 	// A name given twice is refused by fields, which says it in a better way.
@@ -52,23 +52,6 @@ func parse(file string, src []byte) (*source, ast.Node, error) {
 		return nil, nil, s.whole("holds nothing but blanks and comments; write at least scenarios: [bond-multicast-tx]")
 	}
 	return s, tree.Docs[0].Body, nil
-}
-
-// tooDeep is the first bracket or brace that stands in more than maxBrackets others, or nil.
-func tooDeep(tokens token.Tokens) *token.Token {
-	depth := 0
-	for _, tk := range tokens {
-		switch tk.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			depth++
-		case token.SequenceEndType, token.MappingEndType:
-			depth--
-		}
-		if depth > maxBrackets {
-			return tk
-		}
-	}
-	return nil
 }
 
 func (s *source) syntaxError(err error) error {
@@ -92,25 +75,12 @@ func (s *source) errorf(n ast.Node, path, format string, args ...any) error {
 	if n == nil {
 		return e
 	}
-	if tk := first(n).GetToken(); tk != nil && tk.Position != nil {
+	if tk := yamlnode.First(n).GetToken(); tk != nil && tk.Position != nil {
 		e.Line = min(max(tk.Position.Line, 1), len(s.lines))
 		e.Column = max(tk.Position.Column, 1)
 		e.Source = s.lines[e.Line-1]
 	}
 	return e
-}
-
-// first is the node that begins n: a mapping's first key, unless it begins with a brace.
-func first(n ast.Node) ast.Node {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		if !n.IsFlowStyle && len(n.Values) > 0 {
-			return n.Values[0].Key
-		}
-	case *ast.MappingValueNode:
-		return n.Key
-	}
-	return n
 }
 
 // field is one entry of a mapping.

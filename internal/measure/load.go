@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bondrepro/internal/osrun"
+	"bondrepro/internal/thread"
 	"bondrepro/internal/traffic/workload"
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
@@ -73,7 +74,7 @@ func loadSpec(sc scenarios.Scenario) (workload.Spec, error) {
 
 // checkCPUs refuses CPUs that no thread can run on here.
 func checkCPUs(field string, cpus []int) error {
-	return onThread(func() error {
+	return thread.Run(func() error {
 		for _, cpu := range cpus {
 			var set unix.CPUSet
 			set.Set(cpu)

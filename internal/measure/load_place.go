@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bondrepro/bondctl"
+	"bondrepro/internal/thread"
 	"bondrepro/scenarios"
 
 	"github.com/vishvananda/netlink"
@@ -205,7 +206,7 @@ func (e *ends) joined(job Job) error {
 
 // move is `ip link set NAME netns …`, undone with the ends.
 func (e *ends) move(name string, to *space, home int) error {
-	if err := onThread(func() error { return setSpace(name, to.fd) }); err != nil {
+	if err := thread.Run(func() error { return setSpace(name, to.fd) }); err != nil {
 		return err
 	}
 	e.closers = append(e.closers, func() error { return to.do(func() error { return setSpace(name, home) }) })
@@ -254,12 +255,12 @@ func (e *ends) machineSysctls(job Job, values map[string]string) error {
 	}
 	var undo func() error
 	var missing map[string]string
-	err := onThread(func() (err error) { // in the process's own namespace
+	err := thread.Run(func() (err error) { // in the process's own namespace
 		undo, missing, err = applySysctls(values)
 		return err
 	})
 	if undo != nil {
-		e.closers = append(e.closers, func() error { return onThread(undo) })
+		e.closers = append(e.closers, func() error { return thread.Run(undo) })
 	}
 	if err == nil {
 		err = unknownSysctl(missing, true)

@@ -2,7 +2,8 @@ package measure
 
 import (
 	"fmt"
-	"runtime"
+
+	"bondrepro/internal/thread"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +17,7 @@ const ownSpace = "/proc/thread-self/ns/net"
 // newSpace makes a namespace. The caller closes it.
 func newSpace() (*space, error) {
 	s := &space{}
-	err := onThread(func() (err error) {
+	err := thread.Run(func() (err error) {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("unshare CLONE_NEWNET: %w", err)
 		}
@@ -39,7 +40,7 @@ func openSpace() (int, error) {
 
 // do runs f on a thread in the namespace, which ends with it.
 func (s *space) do(f func() error) error {
-	return onThread(func() error {
+	return thread.Run(func() error {
 		if err := unix.Setns(s.fd, unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("setns: %w", err)
 		}
@@ -48,20 +49,3 @@ func (s *space) do(f func() error) error {
 }
 
 func (s *space) close() { unix.Close(s.fd) }
-
-// onThread runs f on a thread that ends with it: f may move its thread to another namespace, and no other code ever
-// runs there. Threads that the Go runtime starts meanwhile are not born of a locked thread (runtime.newm).
-func onThread(f func() error) error {
-	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		if unix.Gettid() == unix.Getpid() {
-			// The runtime can't end the main thread. While it is held here another goroutine gets another one.
-			defer runtime.UnlockOSThread()
-			result <- onThread(f)
-			return
-		}
-		result <- f()
-	}()
-	return <-result
-}

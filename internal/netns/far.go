@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"bondrepro/internal/thread"
+
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +17,7 @@ type far struct{ fd int }
 // newFar makes the namespace and prepares it for the far ends to come.
 func newFar() (*far, error) {
 	f := &far{}
-	err := onThread(func() error {
+	err := thread.Run(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return refused("unshare", "CLONE_NEWNET", err)
 		}
@@ -31,7 +33,7 @@ func newFar() (*far, error) {
 
 // do runs g on a thread in the far namespace, which ends with it.
 func (f *far) do(g func() error) error {
-	return onThread(func() error {
+	return thread.Run(func() error {
 		if err := unix.Setns(f.fd, unix.CLONE_NEWNET); err != nil {
 			return refused("setns", "the far side", err)
 		}

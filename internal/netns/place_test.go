@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bondrepro/internal/osrun"
+	"bondrepro/internal/thread"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -204,7 +205,7 @@ func TestNamespacesEndWithTheChild(t *testing.T) {
 	done := make(chan error, 1)
 	p := place(t, Config{Slaves: 1})
 	go func() {
-		done <- onThread(func() error {
+		done <- thread.Run(func() error {
 			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 				return err
 			}

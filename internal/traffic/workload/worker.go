@@ -3,9 +3,10 @@ package workload
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"sync/atomic"
 	"time"
+
+	"bondrepro/internal/thread"
 
 	"golang.org/x/sys/unix"
 )
@@ -99,19 +100,7 @@ func (w *worker) fail(op string, n int, err error) error {
 
 // onThread runs f on a thread that ends with it, so that its affinity is nobody else's.
 func onThread(f func()) {
-	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-	if unix.Gettid() == unix.Getpid() {
-		// The runtime can't end the main thread. While it is held here another goroutine gets another one.
-		defer runtime.UnlockOSThread()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			onThread(f)
-		}()
-		<-done
-		return
-	}
-	f()
+	_ = thread.Run(func() error { f(); return nil }) // which gives back the error of f
 }
 
 // read and write try again after a signal. They allocate nothing.
