@@ -151,6 +151,10 @@ func (s *Session) Preflight(sc scenarios.Scenario) result.Preflight {
 	return judge.Preflight(sc, known.Truesize, ring)
 }
 
+// CatchUp is what a line passes at once after a pause, in time at its rate: a run may offer as much beyond the rate, and
+// nothing is dropped.
+func (s *Session) CatchUp(sc scenarios.Scenario) time.Duration { return s.place.CatchUp(sc) }
+
 // Measure runs one arm once, at the session's line rates unless the arm has its own.
 func (s *Session) Measure(ctx context.Context, arm string, sc scenarios.Scenario) (result.Recording, error) {
 	rec, err := s.measure(ctx, arm, sc, s.lineRates(sc))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"bondrepro/bondctl"
 	"bondrepro/internal/exitcode"
@@ -67,8 +68,10 @@ func (p *place) Host() result.Host        { return result.Host{CPUs: 2} }
 func (p *place) Slaves() []string         { return []string{"52:54:00:b0:4d:01", "52:54:00:b0:4d:02"} }
 func (p *place) Partner() []string        { return nil }
 func (p *place) Lacks(module string) bool { return slices.Contains(p.lacks, module) }
-func (p *place) Complaints() []string     { return p.says }
-func (p *place) Close() error             { p.closed++; return nil }
+
+func (p *place) CatchUp(scenarios.Scenario) time.Duration { return 0 }
+func (p *place) Complaints() []string                     { return p.says }
+func (p *place) Close() error                             { p.closed++; return nil }
 
 func (p *place) Probe(context.Context, measure.Job) (measure.Probe, error) {
 	p.probes++

@@ -1,10 +1,16 @@
 package scenarios
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
+
+// otherNames are what people call a metric, too.
+var otherNames = map[string]string{"goodput": "throughput"}
 
 // LookupMetric is FindMetric with an error in one clause, which suggests the metric that is likely to be meant.
 func LookupMetric(name string) (Metric, error) {
-	if m, ok := FindMetric(name); ok {
+	if m, ok := FindMetric(cmp.Or(otherNames[name], name)); ok {
 		return m, nil
 	}
 	near := nearestMetric(name)

@@ -12,6 +12,7 @@ var LoadMetrics = []Metric{
 	{Name: "latency.p99.9", Unit: "µs", Better: Lower, Doc: "99.9 % of the round trips took at most this."},
 	{Name: "latency.max", Unit: "µs", Better: Lower, Doc: "The longest round trip."},
 	{Name: "datagrams.lost", Unit: "datagrams", Better: Lower, Doc: "Datagrams that were sent and did not arrive, or requests that were not answered in time, the warm-up among them."},
+	{Name: "connections.idle", Unit: "connections", Better: Lower, Doc: "Connections on which nothing arrived while it was measured."},
 	{Name: "cpu.client.user", Unit: "s", Better: Lower, Doc: "CPU time of the client's threads in user space."},
 	{Name: "cpu.client.system", Unit: "s", Better: Lower, Doc: "CPU time of the client's threads in the kernel."},
 	{Name: "cpu.client.per_byte", Unit: "s/byte", Better: Lower, Doc: "CPU time of the client's threads for each byte of payload."},

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is far longer than any case takes; it only turns a hang into a failure.
-const patience = 5 * time.Minute
+const patience = 15 * time.Minute
 
 // invocation is one start of the command in a temporary folder of its own, so that what it leaves can be seen.
 type invocation struct {

@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"bondrepro/reproducer/result"
@@ -53,5 +54,32 @@ func TestComparisons(t *testing.T) {
 				t.Error("nothing is said of where slaves begin to drop")
 			}
 		})
+	}
+}
+
+// TestKernelsCompared: two kernels of the distribution, booted in turns. What is counted is boots.
+func TestKernelsCompared(t *testing.T) {
+	need(t)
+	kernels := distributionKernels(t)
+	const boots = 2
+	in := once(t, 0, nil, "compare", "gro-batch", "--arm", "old:kernel=deb:"+kernels[len(kernels)-2], "--arm", "new:kernel="+kernelDeb,
+		"-n", "4", "--boots", fmt.Sprint(boots), "--warmup", "0", "--json", "--set", "traffic.duration=500ms", "--set", "traffic.warmup=100ms")
+	var c result.Comparison
+	if err := json.Unmarshal([]byte(in.stdout.String()), &c); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Arms) != 2 || c.Arms[0].Boots != boots || c.Arms[1].Boots != boots || c.Arms[0].Release() == c.Arms[1].Release() {
+		t.Errorf("arms: %+v", c.Arms)
+	}
+	rows := map[string]bool{}
+	for _, d := range c.Differences {
+		rows[d.Case] = true
+		if d.Counts != "boots" || d.BaseIs.N != boots || d.OtherIs.N != boots || d.BaseIs.Runs != 4 || d.OtherIs.Runs != 4 {
+			t.Errorf("%s, %s: %d and %d %s of %d and %d runs, want %d boots of 4 runs", d.Metric, d.Case, d.BaseIs.N, d.OtherIs.N, d.Counts, d.BaseIs.Runs, d.OtherIs.Runs, boots)
+		}
+	}
+	// The rows are the report's: each workload with GRO off and on.
+	if want := 3 * 2; len(rows) != want {
+		t.Errorf("rows %v, want %d", rows, want)
 	}
 }

@@ -62,7 +62,7 @@ func TestNetnsLeavesNothing(t *testing.T) {
 
 func (k netnsKernel) run(t *testing.T, pattern string) {
 	g := vmtest.Guest{
-		Modules: guestModules, CPUs: 2, Patience: 10 * time.Minute, Env: []string{wantVerdict + "=" + string(result.Good), rounds + "=" + k.rounds()},
+		Modules: guestModules, CPUs: 2, Patience: patience + time.Minute, Env: []string{wantVerdict + "=" + string(result.Good), rounds + "=" + k.rounds()},
 		Files: []initramfs.Entry{initramfs.Copy("/bin/bondrepro", 0o755, binary)},
 	}
 	if k.mutant != "" {

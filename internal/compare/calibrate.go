@@ -27,10 +27,8 @@ func calibrate(ctx context.Context, bench Bench, o Options, gates []Gate, c *res
 		if err != nil {
 			return err
 		}
-		wanted := o.Metrics
-		for _, g := range gates {
-			wanted = append(wanted[:len(wanted):len(wanted)], g.Metric)
-		}
+		c.CalibrationSamples = append(c.CalibrationSamples, m.samples)
+		wanted := o.Claims.names(gates)
 		for _, k := range c.Cases {
 			for _, name := range chosen(k, wanted, m.samples) {
 				s := subject{metric: name, kase: k.Name}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"bondrepro/reproducer"
 	"bondrepro/reproducer/result"
@@ -54,6 +55,8 @@ func (p *fakePlace) Preflight(sc scenarios.Scenario) result.Preflight {
 	n := int(sc.Traffic.Senders)
 	return result.Preflight{Senders: n, PerSender: 100, Sum: 100 * n, TxQueueLen: 1000, Exceeds: 100*n > 1000}
 }
+
+func (p *fakePlace) CatchUp(scenarios.Scenario) time.Duration { return 30 * time.Millisecond }
 
 func (p *fakePlace) Facts() Facts {
 	f := Facts{Testbed: "netns", Host: result.Host{Kernel: "6.1.0", CPUs: 2, CPU: "a fake"}, LineRate: []float64{100e6, 100e6}}

@@ -22,7 +22,7 @@ type File struct {
 func Files(files []File, claims Claims, tool string) (result.Comparison, error) {
 	c := result.Comparison{Kind: result.KindComparison, Schema: result.ComparisonSchema, Tool: "bondrepro " + tool, Created: time.Now().UTC(),
 		Minimum: claims.Minimum, Order: result.Order{Kind: result.OrderFiles}}
-	gates, err := claims.check()
+	claims, gates, err := claims.check()
 	if err != nil {
 		return c, err
 	}
@@ -37,7 +37,7 @@ func Files(files []File, claims Claims, tool string) (result.Comparison, error) 
 		if i == 0 {
 			c.Scenario, c.Set, c.Cases = part.Scenario, part.Set, part.Cases
 			if len(files) == 1 {
-				c.Order, c.Calibration = part.Order, part.Calibration
+				c.Order, c.Calibration, c.CalibrationSamples = part.Order, part.Calibration, part.CalibrationSamples
 			}
 		} else if c.Cases = common(c.Cases, part.Cases); len(c.Cases) == 0 {
 			return c, fmt.Errorf("%s and %s have no case of the same name and workload: such figures can't be compared", files[0].Name, f.Name)
@@ -46,6 +46,9 @@ func Files(files []File, claims Claims, tool string) (result.Comparison, error) 
 	}
 	if len(c.Arms) < 2 {
 		return c, errors.New("compare: the file holds one arm only: name a second file, or a scenario with --a and --b")
+	}
+	if err := measurable(c.Cases, claims.names(gates)); err != nil {
+		return c, err
 	}
 	return c, conclude(&c, claims, gates)
 }

@@ -28,34 +28,64 @@ func ParseGate(text string) (Gate, error) {
 	if parts == nil {
 		return Gate{}, fmt.Errorf("--fail-if %q: it must be METRIC < PERCENT, with <, <=, > or >=, as in 'throughput < -5%%'", text)
 	}
-	if _, err := scenarios.LookupMetric(parts[1]); err != nil {
+	metric, err := scenarios.LookupMetric(parts[1])
+	if err != nil {
 		return Gate{}, fmt.Errorf("--fail-if %q: %w", text, err)
 	}
 	bound, err := strconv.ParseFloat(parts[3], 64)
 	if err != nil {
 		return Gate{}, fmt.Errorf("--fail-if %q: %q is not a number", text, parts[3])
 	}
-	return Gate{Text: text, Metric: parts[1], Op: parts[2], Bound: bound}, nil
+	return Gate{Text: text, Metric: metric.Name, Op: parts[2], Bound: bound}, nil
 }
 
-// check reads the conditions, and refuses what is unknown.
-func (c Claims) check() (gates []Gate, err error) {
+// check reads the conditions, and refuses what is unknown. The claims it gives back name metrics as their table does.
+func (c Claims) check() (Claims, []Gate, error) {
 	if math.IsNaN(c.Minimum) || c.Minimum < 0 {
-		return nil, fmt.Errorf("--minimum %v: it must be 0 percent or more", c.Minimum)
+		return c, nil, fmt.Errorf("--minimum %v: it must be 0 percent or more", c.Minimum)
 	}
+	var names []string
 	for _, name := range c.Metrics {
-		if _, err := scenarios.LookupMetric(name); err != nil {
-			return nil, fmt.Errorf("--metric %s: %w", name, err)
+		metric, err := scenarios.LookupMetric(name)
+		if err != nil {
+			return c, nil, fmt.Errorf("--metric %s: %w", name, err)
 		}
+		names = append(names, metric.Name)
 	}
+	c.Metrics = names
+	var gates []Gate
 	for _, text := range c.FailIf {
 		g, err := ParseGate(text)
 		if err != nil {
-			return nil, err
+			return c, nil, err
 		}
 		gates = append(gates, g)
 	}
-	return gates, nil
+	return c, gates, nil
+}
+
+// names are the metrics that claims ask for.
+func (c Claims) names(gates []Gate) []string {
+	names := slices.Clone(c.Metrics)
+	for _, g := range gates {
+		names = append(names, g.Metric)
+	}
+	return names
+}
+
+// measurable refuses metrics that no case can have.
+func measurable(cases []result.ComparedCase, names []string) error {
+	for _, name := range names {
+		ofLoad := slices.ContainsFunc(scenarios.LoadMetrics, func(m scenarios.Metric) bool { return m.Name == name })
+		if slices.ContainsFunc(cases, func(k result.ComparedCase) bool { return ofLoad == (k.Workload != scenarios.WorkloadMulticast) }) {
+			continue
+		}
+		if ofLoad {
+			return fmt.Errorf("%s is not measured over a bond, whose rate is rate.achieved (docs/metrics.md lists the metrics)", name)
+		}
+		return fmt.Errorf("%s is measured over a bond only, and this is none (docs/metrics.md lists the metrics)", name)
+	}
+	return nil
 }
 
 // judge holds the condition against every arm in every case that has the metric.

@@ -42,10 +42,11 @@ func Run(ctx context.Context, bench Bench, o Options) (result.Comparison, error)
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	gates, err := o.Claims.check()
+	claims, gates, err := o.Claims.check()
 	if err != nil {
 		return result.Comparison{}, err
 	}
+	o.Claims = claims
 	places := groups(o.Arms)
 	order, err := settleOrder(o.Order, len(places))
 	if err != nil {
@@ -58,6 +59,9 @@ func Run(ctx context.Context, bench Bench, o Options) (result.Comparison, error)
 	for i, v := range casesOr(o.Scenario.Cases) {
 		sc := o.Arms[0].Scenarios[i]
 		c.Cases = append(c.Cases, result.ComparedCase{Name: v.Name, Workload: sc.Workload, Tool: sc.Load.Tool})
+	}
+	if err := measurable(c.Cases, claims.names(gates)); err != nil {
+		return c, err
 	}
 	if o.Calibrate > 0 {
 		if err := calibrate(ctx, bench, o, gates, &c); err != nil {
@@ -72,7 +76,7 @@ func Run(ctx context.Context, bench Bench, o Options) (result.Comparison, error)
 	for i, a := range o.Arms {
 		c.Arms = append(c.Arms, m.arm(i, a))
 	}
-	return c, conclude(&c, o.Claims, gates)
+	return c, conclude(&c, claims, gates)
 }
 
 // arm is what is kept of an arm.
@@ -86,11 +90,8 @@ func (m *measurer) arm(i int, a Arm) result.ComparedArm {
 
 // conclude fills in all that follows from the samples.
 func conclude(c *result.Comparison, claims Claims, gates []Gate) error {
-	wanted := slices.Clone(claims.Metrics)
-	for _, g := range gates {
-		wanted = append(wanted, g.Metric)
-	}
-	c.Warnings = append(c.Warnings, failures(*c)...)
+	wanted := claims.names(gates)
+	c.Warnings = append(append(c.Warnings, failures(*c)...), idle(*c)...)
 	var err error
 	if c.Differences, err = differences(*c, wanted); err != nil {
 		return err
@@ -124,6 +125,30 @@ func failures(c result.Comparison) (warnings []result.Warning) {
 	}
 	return warnings
 }
+
+// idle warns of connections that carried nothing in runs that count: the others had their share.
+func idle(c result.Comparison) (warnings []result.Warning) {
+	for _, a := range c.Arms {
+		for _, k := range c.Cases {
+			var runs, with int
+			for _, s := range c.Samples {
+				if s.Arm != a.Name || s.Case != k.Name || !has(s, idleMetric) {
+					continue
+				}
+				if runs++; s.Metrics[idleMetric] > 0 {
+					with++
+				}
+			}
+			if with > 0 {
+				warnings = append(warnings, result.Warning{Code: "idle-connections",
+					Text: fmt.Sprintf("A%sin %d of %s some connections carried nothing (%s).", inCase(a.Name, k.Name)[1:], with, result.Plural(runs, "run"), idleMetric)})
+			}
+		}
+	}
+	return warnings
+}
+
+const idleMetric = "connections.idle"
 
 // missing warns of wanted metrics that an arm does not have.
 func missing(c result.Comparison, names []string) (warnings []result.Warning) {

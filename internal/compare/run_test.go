@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,6 +215,9 @@ func TestCalibration(t *testing.T) {
 	if got := len(calm.log) - calm.opened; got != 21*20 {
 		t.Errorf("%d samples, want %d", got, 21*20)
 	}
+	if len(c.CalibrationSamples) != 20 || len(c.CalibrationSamples[19]) != 20 || len(c.Samples) != 20 {
+		t.Errorf("%d calibrations are kept, and %d samples, want 20 of 20 samples each, and 20", len(c.CalibrationSamples), len(c.Samples))
+	}
 	// Each place has a speed of its own: the copies of a kernel differ.
 	place := 0.0
 	bench.booted = true
@@ -226,6 +230,29 @@ func TestCalibration(t *testing.T) {
 	c = run(t, bench, o)
 	if c.Calibration[0].Floor < 1 || c.Differences[0].Counts != "boots" {
 		t.Errorf("%+v", c.Calibration)
+	}
+}
+
+// A connection that carries nothing leaves its share to the others, which makes the figures another workload's.
+func TestIdleConnectionsAreSaid(t *testing.T) {
+	bench := &fake{measure: func(arm string, _ scenarios.Scenario, n int) (map[string]float64, error) {
+		m := map[string]float64{"throughput": 100, "connections.idle": 0}
+		if arm == "b" && n < 8 {
+			m["connections.idle"] = 2
+		}
+		return m, nil
+	}}
+	o := options(t, stream(t), "a:", "b:load.write=1")
+	o.Order = result.Order{Runs: 6, Warmup: -1}
+	c := run(t, bench, o)
+	var said []string
+	for _, w := range c.Warnings {
+		if w.Code == "idle-connections" {
+			said = append(said, w.Text)
+		}
+	}
+	if want := []string{"Arm b: in 4 of 6 runs some connections carried nothing (connections.idle)."}; !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
 	}
 }
 

@@ -155,7 +155,7 @@ func TestSearchFindsTheLineRate(t *testing.T) {
 	if r.To != 400e6 || r.From != 4e6 || r.Path != "traffic.rate" || r.Unit != "bit/s" {
 		t.Errorf("from %v to %v %s of %s", r.From, r.To, r.Unit, r.Path)
 	}
-	if len(r.Warnings) != 1 || r.Warnings[0].Code != "short-runs" || !strings.Contains(r.Warnings[0].Text, "10.8 % above") {
+	if len(r.Warnings) != 1 || r.Warnings[0].Code != "short-runs" || !strings.Contains(r.Warnings[0].Text, "11.8 % above") {
 		t.Errorf("runs of 3 s hide what 1000 packets are, and nobody says so: %+v", r.Warnings)
 	}
 	if r.Scenario.Guards.LineFull || bench.closed != 1 {

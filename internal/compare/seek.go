@@ -46,6 +46,9 @@ func (o SearchOptions) Prepare() (*Seeker, error) {
 		return nil, errors.New("search: --until is missing: the condition that must hold, as in --until 'slaves.qdisc.dropped == 0'")
 	}
 	until, err := scenarios.ParseExpr(o.Until)
+	if err == nil {
+		err = measurable([]result.ComparedCase{{Workload: o.Base.Scenario.Workload}}, until.Metrics())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--until: %w", err)
 	}

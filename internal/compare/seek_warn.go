@@ -43,7 +43,8 @@ func (s *Seeker) warn() {
 // headers are those of a UDP datagram in an Ethernet frame, bytes.
 const headers = 14 + 20 + 8
 
-// warnOfQueue says what a run is too short to see: queue and ring take in what comes above the line's rate until they are full.
+// warnOfQueue says what a run is too short to see: queue and ring take in what comes above the line's rate until they are full, and the line
+// makes up for the time before the first packet.
 func (s *Seeker) warnOfQueue() {
 	sc, lines := s.report.Scenario, s.report.LineRate
 	seconds := time.Duration(sc.Traffic.Duration).Seconds()
@@ -51,10 +52,10 @@ func (s *Seeker) warnOfQueue() {
 		return
 	}
 	room := s.place.Preflight(sc).Room()
-	hidden := float64(room*(sc.Traffic.Payload+headers)*8) / (lines[0] * seconds)
+	hidden := float64(room*(sc.Traffic.Payload+headers)*8)/(lines[0]*seconds) + s.place.CatchUp(sc).Seconds()/seconds
 	if hidden > s.report.Resolution {
 		s.report.Warnings = append(s.report.Warnings, result.Warning{Code: "short-runs",
-			Text: fmt.Sprintf("A run of %v may hide a rate of up to %.1f %% above the line's: queue and ring hold %s before one is dropped. A longer traffic.duration or a shorter topology.slaves.txqueuelen hides less.",
+			Text: fmt.Sprintf("A run of %v may hide a rate of up to %.1f %% above the line's: queue and ring hold %s before one is dropped, and a line makes up for a pause. A longer traffic.duration or a shorter topology.slaves.txqueuelen hides less.",
 				sc.Traffic.Duration, 100*hidden, result.Plural(room, "packet"))})
 	}
 }

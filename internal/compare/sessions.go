@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"errors"
+	"time"
 
 	"bondrepro/reproducer"
 	"bondrepro/reproducer/result"
@@ -51,6 +52,13 @@ func (p sessionPlace) Preflight(sc scenarios.Scenario) result.Preflight {
 		return result.Preflight{}
 	}
 	return p.session.Preflight(sc)
+}
+
+func (p sessionPlace) CatchUp(sc scenarios.Scenario) time.Duration {
+	if !sc.OnBond() {
+		return 0
+	}
+	return p.session.CatchUp(sc)
 }
 
 func (p sessionPlace) Facts() Facts {

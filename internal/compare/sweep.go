@@ -34,7 +34,12 @@ func (o SweepOptions) Points() (SweepOptions, []Arm, error) {
 	if len(o.Over) == 0 {
 		return o, nil, errors.New("there is nothing to sweep over: give --over PATH=VALUE,VALUE,…, or name a scenario that has a sweep")
 	}
-	if _, err := (Claims{Metrics: o.Metrics}).check(); err != nil {
+	claims, _, err := (Claims{Metrics: o.Metrics}).check()
+	if err != nil {
+		return o, nil, err
+	}
+	o.Metrics = claims.Metrics
+	if err := measurable([]result.ComparedCase{{Workload: o.Base.Scenario.Workload}}, o.Metrics); err != nil {
 		return o, nil, err
 	}
 	sc, err := o.Base.Scenario.With()

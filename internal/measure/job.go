@@ -123,12 +123,17 @@ func spec(job Job, slaves []string) bondctl.Spec {
 		s.Ifindex, s.Ready, s.Queues, s.Take = job.Ports.Ifindex, linkLimit, 0, true
 	}
 	if job.Shape && len(job.LineRate) > 0 {
-		s.LineRate, s.CatchUp = job.LineRate, lineCatchUp
-		if sc.Traffic.Burst.Packets > 0 {
-			s.CatchUp = lineCatchUpIdle
-		}
+		s.LineRate, s.CatchUp = job.LineRate, CatchUp(sc)
 	}
 	return s
+}
+
+// CatchUp is what a line that is made here passes at once after a pause, in time at its rate.
+func CatchUp(sc scenarios.Scenario) time.Duration {
+	if sc.Traffic.Burst.Packets > 0 {
+		return lineCatchUpIdle
+	}
+	return lineCatchUp
 }
 
 // partnerSpec is the second bond, which is there to negotiate with: it asks for LACPDUs every second.

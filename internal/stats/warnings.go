@@ -2,6 +2,8 @@ package stats
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 )
 
@@ -49,9 +51,9 @@ func (m Metric) warnings(c Comparison, tests int) (ws []Warning) {
 			ws = append(ws, Warning{WarnConstant, side.of, fmt.Sprintf("all %d %s have the same value %.6g: its interval has no width", side.sample.N, c.Unit, side.sample.Mean)})
 			continue
 		}
-		ws = append(ws, shape(side.of, values(side.units), string(c.Unit))...)
+		ws = append(ws, shape(side.of, values(side.units), side.sample.Mean, string(c.Unit))...)
 		if c.Unit == Boots {
-			ws = append(ws, shape(side.of, withinBoots(points(side.runs)), "runs, less the means of their boots,")...)
+			ws = append(ws, shape(side.of, withinBoots(points(side.runs)), side.sample.Mean, "runs, less the means of their boots,")...)
 		}
 	}
 	return ws
@@ -76,27 +78,38 @@ func (m Metric) order(base, other []point, unit Unit) (ws []Warning) {
 	if apart(base, other) {
 		ws = append(ws, Warning{Code: WarnNotInterleaved, Text: fmt.Sprintf("all %s of one arm were made before those of the other: a drift of the machine can't be told from a difference", unit)})
 	}
-	ws = append(ws, drifts(trend(append(byBoot(b), byBoot(o)...)), Runs)...)
+	mean := momentOf(values(append(slices.Clone(b), o...))).mean
+	ws = append(ws, drifts(trend(append(byBoot(b), byBoot(o)...)), mean, Runs)...)
 	if unit == Boots {
-		ws = append(ws, drifts(trend([][]point{base, other}), Boots)...)
+		ws = append(ws, drifts(trend([][]point{base, other}), mean, Boots)...)
 	}
 	return ws
 }
 
-func drifts(t *Trend, unit Unit) []Warning {
+func drifts(t *Trend, mean float64, unit Unit) []Warning {
 	if t == nil || t.P >= warnRate {
 		return nil
 	}
-	return []Warning{{Code: WarnDrift, Text: fmt.Sprintf("the %s change by %+.3g from the first to the last (slope, p = %.2g)", unit, t.Change, t.P)}}
+	return []Warning{{Code: WarnDrift, Text: fmt.Sprintf("the %s change by %s of their mean from the first to the last (slope, p = %.2g)", unit, relative(t.Change, mean), t.P)}}
 }
 
-// shape are the warnings about how values lie, whatever their order.
-func shape(of Side, xs []float64, what string) (ws []Warning) {
+// relative is a difference as it is read in any unit: in percent of a level, where that is not 0.
+func relative(difference, level float64) string {
+	if level == 0 {
+		return fmt.Sprintf("%+.3g", difference)
+	}
+	return fmt.Sprintf("%+.3g %%", 100*difference/math.Abs(level))
+}
+
+// shape are the warnings about how values lie, whatever their order. Differences are told in percent of level.
+func shape(of Side, xs []float64, level float64, what string) (ws []Warning) {
 	if out := Outliers(xs); out != nil {
-		ws = append(ws, Warning{WarnOutliers, of, fmt.Sprintf("%d of %d %s lie far from the others: %s", len(out), len(xs), what, list(out))})
+		ws = append(ws, Warning{WarnOutliers, of, fmt.Sprintf("%d of %d %s lie far from the others: %s from the median", len(out), len(xs), what, list(out, Median(xs), level))})
 	}
 	if m := Bimodal(xs); m != nil {
-		ws = append(ws, Warning{WarnBimodal, of, fmt.Sprintf("%d %s fall in two groups, %d around %.6g and %d around %.6g: the mean is neither", len(xs), what, m.LowN, m.Low, m.HighN, m.High)})
+		mean := momentOf(xs).mean
+		ws = append(ws, Warning{WarnBimodal, of, fmt.Sprintf("%d %s fall in two groups, %d around %s and %d around %s from the mean: the mean is neither",
+			len(xs), what, m.LowN, relative(m.Low-mean, level), m.HighN, relative(m.High-mean, level))})
 	}
 	return ws
 }
@@ -112,10 +125,10 @@ func withinBoots(ps []point) (vs []float64) {
 	return vs
 }
 
-func list(xs []float64) string {
+func list(xs []float64, from, level float64) string {
 	words := make([]string, len(xs))
 	for i, x := range xs {
-		words[i] = fmt.Sprintf("%.6g", x)
+		words[i] = relative(x-from, level)
 	}
 	return strings.Join(words, ", ")
 }

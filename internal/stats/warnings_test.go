@@ -90,9 +90,9 @@ func TestWarningTexts(t *testing.T) {
 		ws   []Warning
 		want string
 	}{
-		{shape(Other, []float64{5, 5.1, 4.9, 5, 5.05, 4.95, 5, 9.25}, "runs"), "1 of 8 runs lie far from the others: 9.25"},
-		{shape(Other, []float64{5, 5.1, 4.9, 5, 8, 8.1, 7.9, 8}, "runs"), "8 runs fall in two groups, 4 around 5 and 4 around 8: the mean is neither"},
-		{drifts(&Trend{Change: -0.31, P: 0.002}, Runs), "the runs change by -0.31 from the first to the last (slope, p = 0.002)"},
+		{shape(Other, []float64{5, 5.1, 4.9, 5, 5.05, 4.95, 5, 9.25}, 5, "runs"), "1 of 8 runs lie far from the others: +85 % from the median"},
+		{shape(Other, []float64{5, 5.1, 4.9, 5, 8, 8.1, 7.9, 8}, 6.5, "runs"), "8 runs fall in two groups, 4 around -23.1 % and 4 around +23.1 % from the mean: the mean is neither"},
+		{drifts(&Trend{Change: -0.31, P: 0.002}, 5, Runs), "the runs change by -6.2 % of their mean from the first to the last (slope, p = 0.002)"},
 	} {
 		if len(c.ws) != 1 || c.ws[0].Text != c.want {
 			t.Errorf("%v, want %q", c.ws, c.want)

@@ -231,6 +231,8 @@ func (h *host) Lacks(module string) bool {
 	return module == netem.Name && has == netns.Absent
 }
 
+func (h *host) CatchUp(scenarios.Scenario) time.Duration { return 0 }
+
 // Fit gives a scenario as many slaves as there are ports and, where the bond was there, all that it is.
 func (h *host) Fit(sc scenarios.Scenario) scenarios.Scenario {
 	sc.Topology.Slaves.Count, sc.Topology.Slaves.Queues = len(h.facts), 1

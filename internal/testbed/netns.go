@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"bondrepro/internal/exitcode"
 	"bondrepro/internal/measure"
@@ -131,6 +132,8 @@ func (t *private) Slaves() []string  { return t.place.Slaves() }
 func (t *private) Partner() []string { return t.place.Partner() }
 
 func (t *private) Lacks(module string) bool { return slices.Contains(t.lacks, module) }
+
+func (t *private) CatchUp(sc scenarios.Scenario) time.Duration { return measure.CatchUp(sc) }
 
 // Probe builds the job's topology on lines that stand still.
 func (t *private) Probe(ctx context.Context, job measure.Job) (probe measure.Probe, err error) {

@@ -5,6 +5,7 @@ package testbed
 import (
 	"context"
 	"slices"
+	"time"
 
 	"bondrepro/internal/measure"
 	"bondrepro/reproducer/result"
@@ -25,6 +26,8 @@ type Testbed interface {
 	Partner() []string
 	// Lacks tells whether the kernel is known to lack a module that a scenario can do without (netem).
 	Lacks(module string) bool
+	// CatchUp is what a line passes at once after a pause, in time at its rate; 0 of a real one.
+	CatchUp(sc scenarios.Scenario) time.Duration
 	// Probe builds the job's topology on stopped lines. Errors are *measure.Fault or of the testbed.
 	Probe(ctx context.Context, job measure.Job) (measure.Probe, error)
 	// Measure runs the job with the lines at job.LineRate (none: as fast as they go), from quiet to quiet at

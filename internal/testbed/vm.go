@@ -240,6 +240,8 @@ func (g *guestVM) rates(slaves []float64) []float64 {
 
 func (g *guestVM) Lacks(module string) bool { return slices.Contains(g.lacks, module) }
 
+func (g *guestVM) CatchUp(scenarios.Scenario) time.Duration { return vm.CatchUp }
+
 // Probe stops every slave's line for as long as it takes, so that nothing leaves before its charge was read.
 func (g *guestVM) Probe(ctx context.Context, job measure.Job) (measure.Probe, error) {
 	w := g.machine.Wire()

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// catchUp is how much of the line's time is made up for when the next frame came late: QEMU needs time to
+	// CatchUp is how much of a line's time is made up for when the next frame came late: QEMU needs time to
 	// fill a line again. It is also the burst after a pause of the sender.
-	catchUp = 20 * time.Millisecond
+	CatchUp = 20 * time.Millisecond
 	// catchUpLate is that when the frame was there and we were late: the machine is busy, and the line was full.
 	catchUpLate = 200 * time.Millisecond
 	// nap is added to each wait for the line to become free: the few frames it makes late come together.
@@ -113,7 +113,7 @@ func (m *meter) take(now int64, n int, rate float64, waited bool) {
 	}
 	credit := catchUpLate
 	if waited {
-		credit = catchUp
+		credit = CatchUp
 	}
 	m.free = max(m.free, now-int64(credit)) + int64(float64(n)*8/rate*1e9)
 }

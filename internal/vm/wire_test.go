@@ -85,7 +85,7 @@ func TestMeterKeepsTheRate(t *testing.T) {
 }
 
 func TestMeterMakesUpForNoMoreThanItSays(t *testing.T) {
-	for waited, credit := range map[bool]time.Duration{true: catchUp, false: catchUpLate} {
+	for waited, credit := range map[bool]time.Duration{true: CatchUp, false: catchUpLate} {
 		var m meter
 		now := int64(time.Hour) // nothing came, or we were late, all that time
 		n := 0
@@ -190,7 +190,7 @@ func TestLinesHoldTheirSendersBack(t *testing.T) {
 			t.Errorf("line %d: %d frames, sender %+v, want %d in order", i, s.Ours, got.Senders[i], frames)
 		}
 		took[i] = s.AtMS[len(s.AtMS)-1] - s.AtMS[0]
-		least := float64(frames*size*8)/rates[i]*1000 - 1.5*float64(catchUp/time.Millisecond)
+		least := float64(frames*size*8)/rates[i]*1000 - 1.5*float64(CatchUp/time.Millisecond)
 		if took[i] < least {
 			t.Errorf("line %d took its frames in %.1f ms, its rate needs %.1f", i, took[i], least)
 		}

@@ -28,9 +28,11 @@ type Comparison struct {
 	// Differences are those of one family: their p are corrected together.
 	Differences []MetricDifference  `json:"differences"`
 	Calibration []MetricCalibration `json:"calibration,omitempty"`
-	Gates       []Gate              `json:"gates,omitempty"` // of --fail-if
-	Samples     []Sample            `json:"samples"`
-	Warnings    []Warning           `json:"warnings,omitempty"`
+	// CalibrationSamples are what Calibration was made of, one list a comparison of the arm with itself.
+	CalibrationSamples [][]Sample `json:"calibration_samples,omitempty"`
+	Gates              []Gate     `json:"gates,omitempty"` // of --fail-if
+	Samples            []Sample   `json:"samples"`
+	Warnings           []Warning  `json:"warnings,omitempty"`
 }
 
 // ComparedArm is one configuration of a Comparison.

@@ -12,7 +12,7 @@ const (
 // Metric is one figure of an Outcome.
 type Metric struct {
 	Name   string
-	Unit   string // bit/s, 1/s, µs, s, s/byte, datagrams
+	Unit   string // bit/s, 1/s, µs, s, s/byte, datagrams, connections
 	Better Better
 	Doc    string // one sentence
 
@@ -39,6 +39,8 @@ var Metrics = []Metric{
 			}
 			return float64(o.Datagrams.Lost), true
 		}},
+	{"connections.idle", "connections", Lower, "Connections on which nothing arrived while it was measured.",
+		func(o Outcome) (float64, bool) { return float64(o.Idle), o.Connections > 0 && o.Tool == "" }}, // a tool does not tell
 	{"cpu.client.user", "s", Lower, "CPU time of the client's threads in user space.", ofCPU(client, func(c CPU) float64 { return c.User })},
 	{"cpu.client.system", "s", Lower, "CPU time of the client's threads in the kernel.", ofCPU(client, func(c CPU) float64 { return c.System })},
 	{"cpu.client.per_byte", "s/byte", Lower, "CPU time of the client's threads for each byte of payload.", perByte(client)},

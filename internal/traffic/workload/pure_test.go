@@ -127,11 +127,11 @@ func TestOneWayIsHalfOfAConnectionsRoundTrip(t *testing.T) {
 }
 
 func TestEveryFigureIsInTheTableOnce(t *testing.T) {
-	full := Outcome{Seconds: 2, Bytes: 1000, Throughput: 4000, Connections: 2, Transactions: 10,
+	full := Outcome{Seconds: 2, Bytes: 1000, Throughput: 4000, Connections: 2, Idle: 1, Transactions: 10,
 		Latency: &Latency{1, 2, 3, 4, 5, 6, 7}, Datagrams: &Datagrams{Lost: 3},
 		Client: &CPU{1, 2, &Shared{3, 4, 5, 6}}, Server: &CPU{7, 8, &Shared{9, 10, 11, 12}}, Machine: &Shared{13, 14, 15, 16}}
 	want := map[string]float64{
-		"throughput": 4000, "transactions.rate": 5, "datagrams.lost": 3,
+		"throughput": 4000, "transactions.rate": 5, "datagrams.lost": 3, "connections.idle": 1,
 		"latency.p50": 1, "latency.p90": 2, "latency.p99": 3, "latency.p99.9": 4, "latency.max": 5, "latency.mean": 6, "latency.oneway": 7,
 		"cpu.client.user": 1, "cpu.client.system": 2, "cpu.client.per_byte": 0.003,
 		"cpu.client.softirq": 3, "cpu.client.irq": 4, "cpu.client.steal": 5, "cpu.client.busy_per_byte": 0.006,
