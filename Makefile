@@ -44,7 +44,7 @@ test-points: go qemu ## the tests that kill us while ports are changed and put b
 test-kernel: build qemu ## build the faulty bonding.ko modules; run bin/bondrepro on them and on a stock kernel, once each; bisect
 	@tools/install ip=iproute2 ethtool=ethtool git=git
 	tools/build-mutants
-	$(call acceptance,60m,)
+	$(call acceptance,75m,)
 
 test-cluster: build qemu ## a matrix on a real Slurm: two nodes on this machine, one of which is killed (as root)
 	@tools/install sbatch=slurm-client slurmctld=slurmctld slurmd=slurmd munged=munge

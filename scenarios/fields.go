@@ -78,8 +78,14 @@ func unknownField(parent, name string, t reflect.Type) string {
 	return sentence + " (fields " + where + ": " + strings.Join(fieldNames(t), ", ") + ")"
 }
 
-// elsewhere is the path of a field of that name in another place, if there is one.
+// elsewhere is the path of a field of that name in another place, if there is one, or of what users name in a map.
 func elsewhere(name string) string {
+	switch {
+	case slices.Contains(offloads, name):
+		return "offload." + name
+	case name == "net": // of sysctl(8), cut at its first dot
+		return "sysctl.net"
+	}
 	for _, path := range paths("", reflect.TypeFor[Scenario]()) {
 		if strings.HasSuffix(path, "."+name) || path == name {
 			return path

@@ -35,7 +35,7 @@ func TestComparisons(t *testing.T) {
 				Samples   []result.Sample
 				Crossings []result.Crossing
 			}
-			if err := json.Unmarshal([]byte(in.stdout.String()), &got); err != nil {
+			if err := json.Unmarshal(in.stdout.Bytes(), &got); err != nil {
 				t.Fatal(err)
 			}
 			measured := 0
@@ -65,7 +65,7 @@ func TestKernelsCompared(t *testing.T) {
 	in := once(t, 0, nil, "compare", "gro-batch", "--arm", "old:kernel=deb:"+kernels[len(kernels)-2], "--arm", "new:kernel="+kernelDeb,
 		"-n", "4", "--boots", fmt.Sprint(boots), "--warmup", "0", "--json", "--set", "traffic.duration=500ms", "--set", "traffic.warmup=100ms")
 	var c result.Comparison
-	if err := json.Unmarshal([]byte(in.stdout.String()), &c); err != nil {
+	if err := json.Unmarshal(in.stdout.Bytes(), &c); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.Arms) != 2 || c.Arms[0].Boots != boots || c.Arms[1].Boots != boots || c.Arms[0].Release() == c.Arms[1].Release() {
