@@ -218,6 +218,8 @@ func runArms(c *cobra.Command, o reproducer.Options, f compareFlags, variants sc
 	switch {
 	case len(arms) == 1 && f.document.output == "":
 		return fmt.Errorf("compare: the arm %s is the only one: give another, such as --b offload.tso=off, or keep it with -o FILE", arms[0].Name)
+	case len(arms) == 1 && len(f.claims.FailIf) > 0:
+		return fmt.Errorf("--fail-if: the arm %s is the only one, and there is no other to hold it against", arms[0].Name)
 	case f.calibrate < 0:
 		return fmt.Errorf("--calibrate %d: it must be 0 or more", f.calibrate)
 	case c.Flags().Changed("runs") && f.order.Runs < 1:

@@ -9,12 +9,12 @@ import (
 )
 
 // calibrate compares the first arm with itself, as often as asked, with as many runs and in the order of the comparison. Where the
-// second arm has boots of its own, so has each copy.
+// arms have boots of their own, so has each copy.
 func calibrate(ctx context.Context, bench Bench, o Options, gates []Gate, c *result.Comparison) error {
 	copies := []Arm{o.Arms[0], o.Arms[0]}
 	copies[1].Name += "′"
 	places := [][]int{{0, 1}}
-	if len(o.Arms) > 1 && !o.Arms[0].samePlace(o.Arms[1]) {
+	if len(groups(o.Arms)) > 1 {
 		places = [][]int{{0}, {1}}
 	}
 	found := map[subject][]stats.Comparison{}

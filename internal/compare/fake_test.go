@@ -49,7 +49,7 @@ func (p *fakePlace) Sample(_ context.Context, arm string, sc scenarios.Scenario)
 }
 
 func (p *fakePlace) Preflight(sc scenarios.Scenario) result.Preflight {
-	if !sc.OnBond() {
+	if !sc.OnBond() || p.n == 0 { // what a packet is charged with is known once one was measured
 		return result.Preflight{}
 	}
 	n := int(sc.Traffic.Senders)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bondrepro/internal/stats"
 	"bondrepro/reproducer/result"
 	"bondrepro/scenarios"
 )
@@ -114,24 +115,52 @@ func (g Gate) judge(c result.Comparison) (all []result.Gate) {
 // hold evaluates the condition on the whole interval of a difference. A difference that the machine shows of itself
 // makes no condition hold.
 func (g Gate) hold(d result.MetricDifference, floor float64) (result.GateVerdict, string) {
-	switch {
-	case d.Percent == nil:
-		return result.GateCannotTell, fmt.Sprintf("no percentage can be said of it here: the mean of %s is 0, or can't be told from 0", d.Base)
-	case d.Percent.Interval == nil:
-		return result.GateCannotTell, fmt.Sprintf("the difference is %+.3g %%, and there is no interval, as an arm has one %s only", d.Percent.Value, strings.TrimSuffix(d.Counts, "s"))
+	percent, infinite := d.Percent, 0.0
+	if percent == nil {
+		percent, infinite = ofNothing(d)
 	}
-	i := d.Percent.Interval
-	text := fmt.Sprintf("the difference is %+.3g %%, its interval %+.3g to %+.3g %%", d.Percent.Value, i.Low, i.High)
+	switch {
+	case infinite != 0:
+		text := fmt.Sprintf("%s has 0 in every run, and %s %.6g", d.Base, d.Other, d.OtherIs.Mean)
+		if g.meets(infinite) {
+			return result.GateTrue, text
+		}
+		return result.GateFalse, text
+	case percent == nil:
+		return result.GateCannotTell, fmt.Sprintf("no percentage can be said of it here: the mean of %s is 0, or can't be told from 0", d.Base)
+	case percent.Interval == nil:
+		return result.GateCannotTell, fmt.Sprintf("the difference is %+.3g %%, and there is no interval, as an arm has one %s only", percent.Value, strings.TrimSuffix(d.Counts, "s"))
+	}
+	i := percent.Interval
+	text := fmt.Sprintf("the difference is %+.3g %%, its interval %+.3g to %+.3g %%", percent.Value, i.Low, i.High)
 	low, high := g.meets(i.Low), g.meets(i.High)
 	switch {
 	case low && high && math.Abs(d.Value) <= floor:
 		return result.GateCannotTell, text + ", which this machine shows of itself, too"
+	case low && high && i.Low == i.High && (d.P == nil || d.P.Value >= stats.Alpha): // no value varies
+		return result.GateCannotTell, text + fmt.Sprintf(", but %d and %d %s are too few to tell", d.BaseIs.N, d.OtherIs.N, d.Counts)
 	case low && high:
 		return result.GateTrue, text
 	case !low && !high:
 		return result.GateFalse, text
 	}
 	return result.GateCannotTell, text + fmt.Sprintf(", which has %g %% in it", g.Bound)
+}
+
+// ofNothing is the difference from a base that has 0 throughout: none where the other arm has, too, and an infinite one where the two
+// are known to differ.
+func ofNothing(d result.MetricDifference) (*result.Percent, float64) {
+	base, other := d.BaseIs, d.OtherIs
+	switch {
+	case base.Min != 0 || base.Max != 0 || d.Range == nil:
+	case other.Min == 0 && other.Max == 0:
+		return &result.Percent{Interval: &result.Interval{}}, 0
+	case d.Verdict == result.DifferenceHigher:
+		return nil, math.Inf(1)
+	case d.Verdict == result.DifferenceLower:
+		return nil, math.Inf(-1)
+	}
+	return nil, 0
 }
 
 func (g Gate) meets(v float64) bool {

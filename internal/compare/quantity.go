@@ -52,7 +52,7 @@ func (o SearchOptions) quantity() (q quantity, err error) {
 	if q.from, err = q.read("--from", o.From); err != nil {
 		return q, err
 	}
-	if !rate && q.to == math.Trunc(q.to) && q.from == math.Trunc(q.from) {
+	if rate || q.to == math.Trunc(q.to) && q.from == math.Trunc(q.from) {
 		q.step = 1
 	}
 	return q, nil
@@ -111,9 +111,10 @@ func (q *quantity) settle(lines []float64) error {
 		}
 	}
 	if q.from == 0 {
-		if q.from = q.to / 100; q.step > 0 {
+		if q.from = q.to / 100; q.unit == "" && q.step > 0 {
 			q.from = 1
 		}
+		q.from = max(q.step, q.from)
 	}
 	if q.from >= q.to {
 		return fmt.Errorf("--from %s is not below --to %s", q.say(q.from), q.say(q.to))

@@ -213,11 +213,18 @@ func Outcome(c result.Comparison) Judge {
 	return Compared
 }
 
-// measured tells whether any run of each arm counts.
+// measured tells whether any run of each arm counts, in each case that was not left out.
 func measured(c result.Comparison) bool {
-	for _, a := range c.Arms {
-		if !slices.ContainsFunc(c.Samples, func(s result.Sample) bool { return s.Arm == a.Name && !s.Warmup && s.Failure == "" }) {
-			return false
+	for _, k := range c.Cases {
+		if !slices.ContainsFunc(c.Samples, func(s result.Sample) bool { return s.Case == k.Name }) && len(c.Cases) > 1 {
+			continue
+		}
+		for _, a := range c.Arms {
+			if !slices.ContainsFunc(c.Samples, func(s result.Sample) bool {
+				return s.Arm == a.Name && s.Case == k.Name && !s.Warmup && s.Failure == ""
+			}) {
+				return false
+			}
 		}
 	}
 	return true

@@ -54,7 +54,10 @@ func (o SweepOptions) Points() (SweepOptions, []Arm, error) {
 	o.Base.Scenario = sc
 	variants := scenarios.Variants{{Set: map[string]any{}}}
 	for _, swept := range o.Over {
-		for _, value := range swept.Values {
+		for i, value := range swept.Values {
+			if slices.ContainsFunc(swept.Values[:i], func(other any) bool { return plainText(other) == plainText(value) }) {
+				return o, nil, fmt.Errorf("--over %s: the value %s stands there twice", swept.Path, plainText(value))
+			}
 			if err := settable(sc, scenarios.Variant{Set: map[string]any{swept.Path: value}}); err != nil {
 				return o, nil, fmt.Errorf("--over: %w", err)
 			}
@@ -99,7 +102,7 @@ func Sweep(ctx context.Context, bench Bench, o SweepOptions, points []Arm) (resu
 	k := result.ComparedCase{Workload: sc.Workload, Tool: sc.Load.Tool}
 	s := result.Sweep{Kind: result.KindSweep, Schema: result.SweepSchema, Tool: "bondrepro " + o.Tool, Created: time.Now().UTC(),
 		Scenario: o.Base.Scenario, Set: o.Set, Order: order}
-	sums := &preflights{Bench: bench, points: points, sums: map[string]result.Preflight{}}
+	sums := &preflights{Bench: bench, sums: map[string]result.Preflight{}}
 	m, err := measure(ctx, sums, points, []result.ComparedCase{k}, plan(order, places, 1), o.Progress)
 	if err != nil {
 		return s, err

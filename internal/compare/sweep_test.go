@@ -56,7 +56,7 @@ func TestSweepOverOneParameter(t *testing.T) {
 	}
 }
 
-// Drops begin at 1100 packets here, and the sum predicts 1000.
+// Drops begin at 1100 packets here, and the sum predicts 1000. Where is told by the lowest value, in whatever order they are written.
 func TestSweepCrossesTheLine(t *testing.T) {
 	bench := &fake{measure: func(_ string, sc scenarios.Scenario, _ int) (map[string]float64, error) {
 		drops := 0.0
@@ -65,7 +65,7 @@ func TestSweepCrossesTheLine(t *testing.T) {
 		}
 		return map[string]float64{"rate.achieved": 1e8, "slaves.qdisc.dropped": drops}, nil
 	}}
-	s := sweep(t, bench, bond(t), 1, "traffic.senders=4,11,16", "topology.slaves.txqueuelen=1000,8000")
+	s := sweep(t, bench, bond(t), 1, "traffic.senders=16,4,11", "topology.slaves.txqueuelen=1000,8000")
 	want := []result.Crossing{
 		{At: "1000", Measured: "16", Predicted: "11", Tight: "11"},
 		{At: "8000", Measured: "", Predicted: "11", Tight: "11"},
@@ -77,7 +77,7 @@ func TestSweepCrossesTheLine(t *testing.T) {
 	for _, p := range s.Points {
 		values = append(values, strings.Join(p.Values, " "))
 	}
-	if d := cmp.Diff([]string{"4 1000", "4 8000", "11 1000", "11 8000", "16 1000", "16 8000"}, values); d != "" {
+	if d := cmp.Diff([]string{"16 1000", "16 8000", "4 1000", "4 8000", "11 1000", "11 8000"}, values); d != "" {
 		t.Error(d)
 	}
 }
@@ -108,6 +108,7 @@ func TestSweepsThatCanNotBe(t *testing.T) {
 		{[]string{"load.connections"}, "--over load.connections: it must be PATH=VALUE,VALUE,…, as in traffic.senders=1,4,16"},
 		{[]string{"load.connections=1"}, "--over load.connections=1: it has one value; a sweep needs two or more, as in traffic.senders=1,4,16"},
 		{[]string{"load.connections=1,"}, "--over load.connections=1,: a value is missing, or is not YAML"},
+		{[]string{"load.connections=4,1,4"}, "--over load.connections: the value 4 stands there twice"},
 		{[]string{"load.connections=1,2", "load.connections=3,4"}, "--over load.connections=3,4: load.connections was given already"},
 		{[]string{"load.connections=1,2", "load.write=3,4", "topology.mtu=1500,9000"}, "--over is given 3 times: a sweep has one or two parameters"},
 		{[]string{"load.conections=1,2"}, `--over: "load.conections=1": there is no field "conections" in load; did you mean connections?`},

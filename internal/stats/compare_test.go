@@ -149,6 +149,9 @@ func TestNoPercentage(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
+	if p := PercentOf([]float64{0, 0, 0, 0, 0, 100}, same(6, 0)); p != nil {
+		t.Errorf("0 throughout, against what can't be told from it: %+v", p)
+	}
 	// Just not reaching 0 has a far limit, and an end.
 	if p := PercentOf([]float64{0.2, 2.2, 1.1, 2.8, 0.6}, []float64{5, 6, 7}); p == nil || p.Interval.High < 1000 || math.IsInf(p.Interval.High, 0) {
 		t.Errorf("%+v", p)

@@ -27,6 +27,10 @@ func PercentOf(base, other []float64) *Percent {
 	if len(base) < 2 || len(other) < 2 {
 		return p
 	}
+	// Fieller's interval is unbounded then; where other is 0 throughout, each ratio's test is the same one and can't show it.
+	if i := Summarize(base).Interval; i.Low <= 0 && i.High >= 0 {
+		return nil
+	}
 	low, ok1 := fieller(b, o, ratio, -1)
 	high, ok2 := fieller(b, o, ratio, 1)
 	if !ok1 || !ok2 {

@@ -55,7 +55,7 @@ func sumCPUs(stat []byte, cpus []int) (cpuTimes, error) {
 		sum.SoftIRQ += v[6]
 		sum.Steal += v[7]
 	}
-	if found == 0 || found < len(cpus) {
+	if distinct := len(slices.Compact(slices.Sorted(slices.Values(cpus)))); found == 0 || found < distinct {
 		return cpuTimes{}, fmt.Errorf("/proc/stat has %d of the CPUs %v", found, cpus)
 	}
 	return sum, nil

@@ -301,3 +301,16 @@ func TestSocketsOfAProcessInItsTables(t *testing.T) {
 		t.Error("this process has a socket of another one")
 	}
 }
+
+// A CPU may stand in a list twice, as thread i goes to the CPU i modulo the length.
+func TestACPUThatIsNamedTwiceCountsOnce(t *testing.T) {
+	stat := []byte("cpu  30 0 30 300 0 0 0 0 0 0\ncpu0 10 0 20 100 0 0 0 0 0 0\ncpu2 20 0 10 200 0 0 0 0 0 0\n")
+	got, err := sumCPUs(stat, []int{0, 0, 2})
+	want, _ := sumCPUs(stat, []int{0, 2})
+	if err != nil || got != want || got.User == 0 {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if _, err := sumCPUs(stat, []int{0, 1}); err == nil {
+		t.Error("CPU 1 is not there")
+	}
+}
