@@ -35,6 +35,22 @@ func differences(c result.Comparison, wanted []string) ([]result.MetricDifferenc
 	return out, nil
 }
 
+// alone sums up the only arm, in the metrics that it would be compared in.
+func alone(c result.Comparison, wanted []string) (all []result.MetricSummary) {
+	for _, k := range c.Cases {
+		for _, name := range chosen(k, wanted, c.Samples) {
+			runs := values(c.Samples, c.Arms[0].Name, k.Name, name)
+			if len(runs) == 0 {
+				continue
+			}
+			m, _ := scenarios.FindMetric(name)
+			s, unit := stats.Describe(runs)
+			all = append(all, result.MetricSummary{Metric: name, Unit: m.Unit, Case: k.Name, Counts: string(unit), Is: summary(s)})
+		}
+	}
+	return all
+}
+
 // title names a subject in errors.
 func (s subject) title() string {
 	if s.kase == "" {

@@ -96,6 +96,9 @@ func conclude(c *result.Comparison, claims Claims, gates []Gate) error {
 	if c.Differences, err = differences(*c, wanted); err != nil {
 		return err
 	}
+	if len(c.Arms) == 1 {
+		c.Alone = alone(*c, wanted)
+	}
 	c.Warnings = append(c.Warnings, missing(*c, wanted)...)
 	for _, g := range gates {
 		c.Gates = append(c.Gates, g.judge(*c)...)

@@ -131,8 +131,24 @@ func comparedCase(b *strings.Builder, c result.Comparison, k result.ComparedCase
 	comparedTable(b, k, all)
 }
 
-// alone writes the means of a single arm, which was measured to be compared later.
+// alone writes what a single arm has, which was measured to be compared later.
 func alone(b *strings.Builder, c result.Comparison) {
+	for _, k := range c.Cases {
+		table := [][]string{{"", "mean", "95 % interval", "least", "greatest", "n"}}
+		for _, m := range c.Alone {
+			if m.Case == k.Name {
+				s := shownScale(k, m.Unit, m.Is.Mean)
+				table = append(table, []string{"  " + m.Metric + comma(s.unit), s.figure(m.Is.Mean), rangeText(s, m.Is.Interval), s.figure(m.Is.Min), s.figure(m.Is.Max), fmt.Sprint(m.Is.N)})
+			}
+		}
+		if len(table) == 1 {
+			continue
+		}
+		if b.WriteByte('\n'); k.Name != "" {
+			b.WriteString(k.Name + "\n")
+		}
+		align(b, table)
+	}
 	for _, a := range c.Arms {
 		var runs, failed int
 		for _, s := range c.Samples {

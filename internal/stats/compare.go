@@ -102,6 +102,12 @@ func (m Metric) compare(minimum float64) Comparison {
 	return c
 }
 
+// Describe sums up the runs of one sample, and says what its N counts.
+func Describe(runs []Run) (Sample, Unit) {
+	units, _, unit := unitsOf(runs, nil)
+	return sampleOf(runs, values(units)), unit
+}
+
 func sampleOf(runs []Run, units []float64) Sample {
 	return Sample{Summary: Summarize(units), Runs: len(runs), Boots: len(byBoot(points(runs)))}
 }

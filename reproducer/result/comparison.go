@@ -28,6 +28,8 @@ type Comparison struct {
 	// Differences are those of one family: their p are corrected together.
 	Differences []MetricDifference  `json:"differences"`
 	Calibration []MetricCalibration `json:"calibration,omitempty"`
+	// Alone is what was measured where there is one arm only, and so no difference.
+	Alone []MetricSummary `json:"alone,omitempty"`
 	// CalibrationSamples are what Calibration was made of, one list a comparison of the arm with itself.
 	CalibrationSamples [][]Sample `json:"calibration_samples,omitempty"`
 	Gates              []Gate     `json:"gates,omitempty"` // of --fail-if
@@ -102,6 +104,15 @@ type MetricDifference struct {
 	Verdict DifferenceVerdict `json:"verdict"`
 	Why     string            `json:"why,omitempty"` // of cannot-tell, see internal/stats
 	Notes   []SideNote        `json:"warnings,omitempty"`
+}
+
+// MetricSummary is one metric of a single arm.
+type MetricSummary struct {
+	Metric string  `json:"metric"`
+	Unit   string  `json:"unit"`
+	Case   string  `json:"case,omitempty"`
+	Counts string  `json:"counts"` // runs or boots: what n counts
+	Is     Summary `json:"is"`
 }
 
 // Summary describes one arm's values, in the metric's unit.
