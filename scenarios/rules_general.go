@@ -23,7 +23,7 @@ var generalRules = []rule{
 		return nil
 	},
 	func(s *Scenario) *problem {
-		if s.Traffic.Warmup >= s.Traffic.Duration {
+		if s.OnBond() && s.Traffic.Warmup >= s.Traffic.Duration {
 			return bad("traffic.warmup", "%s is not less than traffic.duration %s; nothing would be left to measure", s.Traffic.Warmup, s.Traffic.Duration).also("traffic.duration")
 		}
 		return nil
