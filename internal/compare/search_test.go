@@ -262,3 +262,19 @@ func TestSearchesThatCanNotBe(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A machine that was busy during every second run offered half of the rate then, and lost nothing: such runs are taken again.
+func TestSearchTakesStarvedRunsAgain(t *testing.T) {
+	bench := &fake{}
+	bench.measure = func(_ string, sc scenarios.Scenario, n int) (map[string]float64, error) {
+		rate := sc.Traffic.Rate.BitsPerSecond
+		if n%2 == 1 {
+			return map[string]float64{"rate.offered": rate / 2, "slaves.qdisc.dropped": 0}, nil
+		}
+		return map[string]float64{"rate.offered": rate, "slaves.qdisc.dropped": max(0, rate-100e6)}, nil
+	}
+	r, err := search(t, bench, SearchOptions{})
+	if err != nil || r.Answer != result.SearchFound || r.Pass > 100e6 || r.Fail < 100e6 || r.Fail > 101e6 {
+		t.Errorf("%s, %v to %v, %v", r.Answer, r.Pass, r.Fail, err)
+	}
+}

@@ -146,7 +146,7 @@ func (s *Seeker) run(ctx context.Context, v float64) (bool, error) {
 	}
 	text := s.quantity.text(v)
 	why := ""
-	for range tries {
+	for left := tries; left > 0; left-- {
 		s.Progress(fmt.Sprintf("run %d: %s=%s", len(s.report.Samples)+1, s.quantity.path, text))
 		sample, err := s.place.Sample(ctx, text, sc)
 		if err != nil {
@@ -158,6 +158,9 @@ func (s *Seeker) run(ctx context.Context, v float64) (bool, error) {
 			continue
 		}
 		holds, evaluated := s.until.Eval(func(name string) (float64, bool) { x, ok := sample.Metrics[name]; return x, ok })
+		if evaluated && holds && left > 1 && s.starved(sample, v) {
+			continue
+		}
 		if evaluated {
 			return holds, nil
 		}

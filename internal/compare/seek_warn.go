@@ -13,6 +13,13 @@ const short = 0.98
 // offered is the metric that tells what the senders offered, in bit/s.
 const offered = "rate.offered"
 
+// starved tells whether a run offered less than the rate that it was to try: that nothing was lost then says little. A machine that was
+// busy meanwhile offers it the next time; a socket that is throttled never does, which is warned of.
+func (s *Seeker) starved(sample result.Sample, v float64) bool {
+	got, ok := sample.Metrics[offered]
+	return ok && s.quantity.path == ratePath && s.quantity.unit == "bit/s" && got < short*v
+}
+
 // warn says what the answer's reader should know: values at which runs contradict each other, and a rate that was never offered.
 func (s *Seeker) warn() {
 	for _, t := range s.report.Trials {
