@@ -21,7 +21,7 @@ type Place interface {
 	Sample(ctx context.Context, arm string, sc scenarios.Scenario) (result.Sample, error)
 	// Preflight is the sum for a scenario, with what was measured here; Sum is 0 where the workload has none.
 	Preflight(sc scenarios.Scenario) result.Preflight
-	// CatchUp is what a line passes at once after a pause, in time at its rate; 0 where the workload has no line.
+	// CatchUp is what a bond's line passes at once after a pause, in time at its rate; 0 of a real one.
 	CatchUp(sc scenarios.Scenario) time.Duration
 	Facts() Facts
 	Close() error

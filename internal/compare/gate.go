@@ -115,17 +115,11 @@ func (g Gate) judge(c result.Comparison) (all []result.Gate) {
 // hold evaluates the condition on the whole interval of a difference. A difference that the machine shows of itself
 // makes no condition hold.
 func (g Gate) hold(d result.MetricDifference, floor float64) (result.GateVerdict, string) {
-	percent, infinite := d.Percent, 0.0
+	percent := d.Percent
 	if percent == nil {
-		percent, infinite = ofNothing(d)
+		percent = ofNothing(d)
 	}
 	switch {
-	case infinite != 0:
-		text := fmt.Sprintf("%s has 0 in every run, and %s %.6g", d.Base, d.Other, d.OtherIs.Mean)
-		if g.meets(infinite) {
-			return result.GateTrue, text
-		}
-		return result.GateFalse, text
 	case percent == nil:
 		return result.GateCannotTell, fmt.Sprintf("no percentage can be said of it here: the mean of %s is 0, or can't be told from 0", d.Base)
 	case percent.Interval == nil:
@@ -133,6 +127,9 @@ func (g Gate) hold(d result.MetricDifference, floor float64) (result.GateVerdict
 	}
 	i := percent.Interval
 	text := fmt.Sprintf("the difference is %+.3g %%, its interval %+.3g to %+.3g %%", percent.Value, i.Low, i.High)
+	if math.IsInf(percent.Value, 0) {
+		text = fmt.Sprintf("%s has 0 in every run, and %s %.6g", d.Base, d.Other, d.OtherIs.Mean)
+	}
 	low, high := g.meets(i.Low), g.meets(i.High)
 	switch {
 	case low && high && math.Abs(d.Value) <= floor:
@@ -147,20 +144,23 @@ func (g Gate) hold(d result.MetricDifference, floor float64) (result.GateVerdict
 	return result.GateCannotTell, text + fmt.Sprintf(", which has %g %% in it", g.Bound)
 }
 
-// ofNothing is the difference from a base that has 0 throughout: none where the other arm has, too, and an infinite one where the two
-// are known to differ.
-func ofNothing(d result.MetricDifference) (*result.Percent, float64) {
+// ofNothing is the percentage from a base that has 0 throughout: none where the other arm has, too, and an infinite one where the two
+// are known to differ. Nil where neither is so.
+func ofNothing(d result.MetricDifference) *result.Percent {
 	base, other := d.BaseIs, d.OtherIs
+	exactly := func(v float64) *result.Percent {
+		return &result.Percent{Value: v, Interval: &result.Interval{Low: v, High: v}}
+	}
 	switch {
 	case base.Min != 0 || base.Max != 0 || d.Range == nil:
 	case other.Min == 0 && other.Max == 0:
-		return &result.Percent{Interval: &result.Interval{}}, 0
+		return exactly(0)
 	case d.Verdict == result.DifferenceHigher:
-		return nil, math.Inf(1)
+		return exactly(math.Inf(1))
 	case d.Verdict == result.DifferenceLower:
-		return nil, math.Inf(-1)
+		return exactly(math.Inf(-1))
 	}
-	return nil, 0
+	return nil
 }
 
 func (g Gate) meets(v float64) bool {

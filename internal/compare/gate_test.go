@@ -85,7 +85,7 @@ func TestNothingBelowTheNoiseIsClaimed(t *testing.T) {
 // nothing is a difference from a base that has 0 in every run.
 func nothing(other float64, verdict result.DifferenceVerdict) result.MetricDifference {
 	return result.MetricDifference{Base: "a", Other: "b", Value: other, Range: &result.Interval{Low: other, High: other}, Verdict: verdict,
-		OtherIs: result.Summary{Mean: other, Min: other, Max: other}}
+		P: &result.P{Value: 0.001, Holm: 0.001}, OtherIs: result.Summary{Mean: other, Min: other, Max: other}}
 }
 
 // constant is a difference of two arms in which no value varies.

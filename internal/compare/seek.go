@@ -158,10 +158,10 @@ func (s *Seeker) run(ctx context.Context, v float64) (bool, error) {
 			continue
 		}
 		holds, evaluated := s.until.Eval(func(name string) (float64, bool) { x, ok := sample.Metrics[name]; return x, ok })
-		if evaluated && holds && left > 1 && s.starved(sample, v) {
-			continue
-		}
 		if evaluated {
+			if holds && left > 1 && s.starved(sample, v) {
+				continue
+			}
 			return holds, nil
 		}
 		why = "it does not measure all of " + strings.Join(s.until.Metrics(), ", ")

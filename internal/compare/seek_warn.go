@@ -16,8 +16,14 @@ const offered = "rate.offered"
 // starved tells whether a run offered less than the rate that it was to try: that nothing was lost then says little. A machine that was
 // busy meanwhile offers it the next time; a socket that is throttled never does, which is warned of.
 func (s *Seeker) starved(sample result.Sample, v float64) bool {
-	got, ok := sample.Metrics[offered]
-	return ok && s.quantity.path == ratePath && s.quantity.unit == "bit/s" && got < short*v
+	got, ok := s.offer(sample)
+	return ok && got < short*v
+}
+
+// offer is what a run's senders offered, where that is what is looked for.
+func (s *Seeker) offer(sample result.Sample) (bitsPerSecond float64, ok bool) {
+	bitsPerSecond, ok = sample.Metrics[offered]
+	return bitsPerSecond, ok && s.quantity.path == ratePath && s.quantity.unit == "bit/s"
 }
 
 // warn says what the answer's reader should know: values at which runs contradict each other, and a rate that was never offered.
@@ -32,12 +38,9 @@ func (s *Seeker) warn() {
 				Text: fmt.Sprintf("It held at %s, though it failed below that.", s.quantity.say(t.Value))})
 		}
 	}
-	if s.report.Pass == 0 || s.quantity.path != ratePath || s.quantity.unit != "bit/s" {
-		return
-	}
 	most, seen := 0.0, false
 	for _, x := range s.report.Samples {
-		if v, ok := x.Metrics[offered]; ok && x.Arm == s.quantity.text(s.report.Pass) {
+		if v, ok := s.offer(x); ok && x.Arm == s.quantity.text(s.report.Pass) {
 			most, seen = max(most, v), true
 		}
 	}

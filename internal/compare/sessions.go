@@ -55,9 +55,6 @@ func (p sessionPlace) Preflight(sc scenarios.Scenario) result.Preflight {
 }
 
 func (p sessionPlace) CatchUp(sc scenarios.Scenario) time.Duration {
-	if !sc.OnBond() {
-		return 0
-	}
 	return p.session.CatchUp(sc)
 }
 
